@@ -38,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) expect: Option<Expect>,
     #[serde(default)]
     pub(crate) vacuous_without_action: bool,
-    /// What `role-name.jsonl` asks about elements of the page.
+    /// Checks of `role-name.jsonl` on elements of the page.
     #[serde(default)]
     pub(crate) checks: Vec<Check>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct ServedFile {
     pub(crate) media_type: Option<String>,
 }
 
-/// CSS pixels.
+/// Size of the viewport, in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Viewport {
     pub(crate) width: u32,
@@ -141,7 +141,7 @@ pub(crate) struct During {
     pub(crate) js: String,
 }
 
-/// Where something is.
+/// Element that a case names: a strategy with its text, and filters.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Target {
@@ -174,7 +174,7 @@ pub(crate) struct Target {
     pub(crate) frame: Vec<String>,
 }
 
-/// What must come of it.
+/// Expected result of a case.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Expect {
@@ -198,7 +198,7 @@ fn stated<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Va
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What `role-name.jsonl` asks about one element, with the answers of others.
+/// Check of `role-name.jsonl` on one element, with the answers of others.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Check {
     pub(crate) selector: String,
@@ -223,15 +223,15 @@ pub(crate) struct Check {
 /// The files of a folder that hold cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// `action.jsonl`
+    /// Actions and their effects: `action.jsonl`.
     Action,
-    /// `locate.jsonl`
+    /// Elements that locators match: `locate.jsonl`.
     Locate,
-    /// `condition.jsonl`
+    /// Conditions that hold or do not: `condition.jsonl`.
     Condition,
-    /// `role-name.jsonl`
+    /// Computed roles and names: `role-name.jsonl`.
     RoleName,
-    /// `aria.jsonl`
+    /// Snapshots of the accessible structure: `aria.jsonl`.
     Aria,
 }
 

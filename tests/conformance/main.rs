@@ -44,10 +44,10 @@ struct Arguments {
     /// Show every failing case with what was expected and seen
     #[arg(short, long)]
     verbose: bool,
-    /// Browsers at once
+    /// Browsers that run at once
     #[arg(long, default_value_t = 3)]
     jobs: usize,
-    /// The ratchet
+    /// File of the ratchet
     #[arg(long, default_value = "conformance/ratchet.json")]
     ratchet: PathBuf,
     /// The browser; found as `cuebook` finds it unless stated
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the ratchet holds. A part of the cases is not compared with it.
+/// Returns `true` if the ratchet holds. A part of the cases is not compared with it.
 fn run(arguments: &Arguments) -> Result<bool> {
     let chrome = find_chrome(&places(arguments.chrome.clone()))?;
     let mut work = Vec::new();

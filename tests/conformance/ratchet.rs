@@ -17,7 +17,7 @@ use crate::tally::{Figure, Tally};
 /// The reason of a new entry until someone writes one.
 const UNEXPLAINED: &str = "not looked at yet";
 
-/// What is expected of each figure.
+/// Expected values of each figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Ratchet {

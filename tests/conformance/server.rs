@@ -62,12 +62,12 @@ impl Server {
         bail!("expected a port that is free on 127.0.0.1 and ::1, saw none in {ATTEMPTS} attempts")
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// First origin of the server, `http://127.0.0.1:PORT`.
     pub(crate) fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// `http://localhost:PORT`
+    /// Second origin of the server, `http://localhost:PORT`: another site to the browser.
     pub(crate) fn second_origin(&self) -> String {
         format!("http://localhost:{}", self.port)
     }

@@ -49,7 +49,7 @@ impl SecretSource for NoSecrets {
     }
 }
 
-/// Nothing is kept.
+/// Artifact sink that keeps nothing.
 #[derive(Clone, Copy, Debug)]
 struct Nowhere;
 
@@ -66,13 +66,13 @@ impl ArtifactSink for Nowhere {
     }
 }
 
-/// What became of one step.
+/// Result of one step.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one exists at a time, and what ran is the common one")]
 pub(crate) enum Stepped {
     /// The plan was refused: codes and messages.
     Refused(String),
-    /// It ran.
+    /// The step ran, with this outcome.
     Ended(StepOutcome),
 }
 
@@ -220,7 +220,7 @@ impl Stage {
         Ok(reply["result"]["value"].clone())
     }
 
-    /// Whether JavaScript becomes true within half a second; what it was last, if not.
+    /// Waits for JavaScript to become true within half a second; returns its last value if it does not.
     pub(crate) async fn becomes_true(&self, js: &str) -> Result<(), String> {
         let js = self.server.fill(js);
         let until = Instant::now() + JS_PATIENCE;
@@ -278,7 +278,7 @@ impl Stage {
             .collect()
     }
 
-    /// Ends the browser.
+    /// Closes the browser; errors in closing are ignored.
     pub(crate) async fn close(self) {
         self.browser.close(Instant::now() + PATIENCE).await.ok();
     }

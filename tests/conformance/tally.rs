@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::verdict::{Counted, Ending};
 
-/// One figure.
+/// Results of the cases that one figure counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Figure {
     ids: BTreeSet<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Figure {
     excluded: Vec<(String, &'static str)>,
     buckets: BTreeMap<String, usize>,
     pub(crate) failing: Vec<String>,
-    /// What Chromium and Playwright reach on the same questions.
+    /// Right answers of Chromium and Playwright to the same questions, of the known ones.
     chromium: Option<(usize, usize)>,
     playwright: Option<(usize, usize)>,
     failures: Vec<Value>,
@@ -141,7 +141,7 @@ impl Tally {
         out
     }
 
-    /// The same as one JSON document.
+    /// Returns the figures as one JSON document.
     pub(crate) fn json(&self) -> Value {
         let ceiling = |figure: Option<(usize, usize)>| figure.map(|(right, of)| json!({ "right": right, "of": of }));
         self.figures

@@ -97,7 +97,7 @@ pub(crate) fn locator(target: &Target) -> Result<Value, Unsayable> {
     Ok(Value::Object(object))
 }
 
-/// The same target, at another position among its matches.
+/// Returns the target at another position among its matches.
 pub(crate) fn at(target: &Target, nth: usize) -> Target {
     Target { nth: i64::try_from(nth).ok(), ..target.clone() }
 }

@@ -1,4 +1,4 @@
-//! What became of a case.
+//! Results of a conformance case.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use cuebook_grammar::outcome::Cause;
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ending {
-    /// As the case says.
+    /// It ended as the case says.
     Passed,
-    /// Otherwise.
+    /// It ended otherwise than the case says.
     Failed(Failure),
     /// It is not counted, and this is why.
     Excluded(&'static str),
@@ -24,7 +24,7 @@ pub(crate) enum Bucket {
     NoSuchVerb(String),
     /// The page of the case did not open.
     PageUnopened,
-    /// The machinery broke.
+    /// The case could not be carried out, or did not end in time.
     Broken,
     /// The step failed that should have gone well.
     StepFailed(Cause),
@@ -32,25 +32,25 @@ pub(crate) enum Bucket {
     StepWentWell,
     /// The step failed for another reason than the case says.
     OtherCause(Cause),
-    /// What the JavaScript says did not come true.
+    /// The expected JavaScript did not come true.
     JsNotTrue,
-    /// Another number of matches.
+    /// The number of matches differs.
     Count,
-    /// Another element.
+    /// The element is another one.
     OtherElement,
-    /// Another value.
+    /// The value is another one.
     OtherValue,
     /// The condition does not hold.
     DoesNotHold,
     /// Nothing, or more than one thing, matches.
     NotUnique,
-    /// Another rendering.
+    /// The rendering is another one.
     OtherRendering,
-    /// Another name.
+    /// The name is another one.
     Name,
-    /// Another role.
+    /// The role is another one.
     Role,
-    /// Another description.
+    /// The description is another one.
     Description,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Bucket {
     }
 }
 
-/// What was expected and what was seen.
+/// Expected and seen result of a failed case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) bucket: Bucket,
@@ -101,13 +101,13 @@ impl From<Failure> for Ending {
 /// One counted thing with its ending. Most cases are one; a page of `role-name.jsonl` asks several.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counted {
-    /// What the figure is called.
+    /// Name of the figure that it counts for.
     pub(crate) figure: &'static str,
     pub(crate) id: String,
     pub(crate) source: String,
     pub(crate) is_vacuous: bool,
     pub(crate) ending: Ending,
-    /// What Chromium and Playwright answer to the same question, where the case knows.
+    /// Answers of Chromium and Playwright to the same question, where the case knows.
     pub(crate) chromium: Option<bool>,
     pub(crate) playwright: Option<bool>,
 }

@@ -22,7 +22,7 @@ struct Arguments {
     /// Runs in all; jobs and ways of naming take turns
     #[arg(long, default_value_t = 1_000)]
     runs: u64,
-    /// What the drifts are drawn from
+    /// Seed of the drifts
     #[arg(long, default_value_t = 7)]
     seed: u64,
     /// The number of the first run

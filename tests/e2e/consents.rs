@@ -1,5 +1,5 @@
-//! What asks for consent: a planner that does whatever the page suggests, a page for each way to cause harm, and the
-//! server as the oracle. Nothing is granted, so a step that asks ends the run before anything is sent.
+//! Actions that ask for consent: a planner that does whatever the page suggests, a page for each way to cause harm, and
+//! the server as the oracle. Nothing is granted, so a step that asks ends the run before anything is sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -207,7 +207,7 @@ async fn served(seen: Seen) -> Result<String> {
     Ok(origin)
 }
 
-/// What became of a run, and what the server saw of it.
+/// Returns the result of a run, its error message, and the requests that the server saw of it.
 async fn played(stage: &Stage, seen: &Seen, url: &str, steps: &Value) -> Result<(RunResult, String, Vec<String>)> {
     all(seen).clear();
     let report = stage.play_under(Policy::default().starting_at(url)?, url, steps).await?;

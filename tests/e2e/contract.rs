@@ -335,7 +335,7 @@ fn a_page_that_is_only_observed_reaches_nothing_private_either() -> Result<()> {
     Ok(())
 }
 
-/// What models and the own grammars write, of one and the same plan.
+/// Returns the forms in which models and the own grammars write one and the same plan.
 fn forms() -> Vec<(&'static str, String)> {
     let step = |kind: &str| json!({ "type": kind });
     let tool = |kind: &str| json!({ "tool": kind });

@@ -78,7 +78,7 @@ async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, M
     Ok((carry_out_in(stage, planner, log.clone()).await?, log))
 }
 
-/// The same, with a log that can be read meanwhile.
+/// Like [`carry_out`], with a log that can be read meanwhile.
 async fn carry_out_in(stage: &Stage, planner: impl Planner, log: MemoryLog) -> Result<RunReport> {
     let url = stage.url("/login");
     let key = DigestKey::new([7; 32]);

@@ -34,7 +34,7 @@ enum When {
     Always,
 }
 
-/// What becomes of a step.
+/// Result of a step on a changing page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Became {
     /// It moved away from under the pointer and nothing was hit: the controller tries again.
@@ -45,7 +45,7 @@ enum Became {
     Wrong,
     /// It acted on nothing and says so.
     Stale,
-    /// What it says is not what it did.
+    /// Its report differs from its effect.
     Other,
 }
 
@@ -297,7 +297,7 @@ const ALIKE: [Trial; 25] = [
     ),
 ];
 
-/// What each page has: its texts by number, and what a button is about when it is pressed, in the page's own words.
+/// Script of each page: its texts by number, and the subject of a button when it is pressed, in the page's own words.
 const SCRIPT: &str = r"
     window.log = []; window.n = 0;
     const all = (name) => [...document.querySelectorAll(name)];

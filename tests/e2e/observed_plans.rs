@@ -18,10 +18,10 @@ fn page(rows: &[&str]) -> String {
     )
 }
 
-/// What becomes of the rows, where one of them is the target.
+/// Change of the rows, where one of them is the target.
 type Change = for<'a> fn(Vec<&'a str>, usize) -> Vec<&'a str>;
 
-/// What became of the list since it was observed, and whether the target is still there.
+/// Changes of the list since it was observed, and if the target is still there.
 const CHANGES: [(&str, Change, bool); 6] = [
     ("as it was", |rows, _| rows, true),
     (

@@ -124,8 +124,8 @@ impl Busy {
     }
 }
 
-/// What a replay has to repeat: each step with its outcome, its pages and its verdicts. In which step a page asks for
-/// something by itself is a matter of time; which requests there are is compared by the replay.
+/// Returns the parts of a run that a replay has to repeat: each step with its outcome, its pages and its verdicts. In
+/// which step a page asks for something by itself is a matter of time; the set of requests is compared by the replay.
 fn normalised(run: &Path) -> Result<Vec<Value>> {
     let log = fs::read_to_string(run.join("log.jsonl"))?;
     let mut records = Vec::new();

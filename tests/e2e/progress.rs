@@ -1,4 +1,4 @@
-//! What counts as progress for a run that does the same again and again.
+//! Tests of what counts as progress for a run that does the same again and again.
 
 use anyhow::{Result, ensure};
 use cuebook_tests::cuebook;

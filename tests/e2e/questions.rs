@@ -1,4 +1,4 @@
-//! What a model is shown of a page is enough to answer questions about what the page says.
+//! Tests that a model's view of a page is enough to answer questions about what the page says.
 //!
 //! The model is a program that reads only its prompt: it looks a value up as a person would, and where the prompt does
 //! not say it, searches the page and reads what the search returned.
@@ -34,12 +34,12 @@ enum Question {
     Sum(&'static str, &'static str, &'static str),
     /// The row with the largest cell in a column.
     Most(&'static str),
-    /// What matches the pattern's group, in what is shown or, searched for by these words, in what is read.
+    /// The match of the pattern's group, in what is shown or, searched for by these words, in what is read.
     Says(&'static str, &'static str),
 }
 use Question::{Beside, Cell, Most, Says, Sum};
 
-/// What is asked, how it is looked up, the answer, and how many plans that takes.
+/// Questions: the text, the way to look the answer up, the answer, and the number of plans that takes.
 const QUESTIONS: [(&str, Question, &str, usize); 20] = [
     ("Who is the harbour master?", Beside("Harbour master"), "Ines Halvorsen", 1),
     ("How many berths are there?", Beside("Berths"), "214", 1),

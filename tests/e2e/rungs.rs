@@ -77,12 +77,12 @@ while read -r request; do echo '{{"version":"1.0","steps":[{{"type":"fail","reas
         Ok((report, self.done()))
     }
 
-    /// What the page reported since the last call.
+    /// Takes the reports of the page since the last call.
     pub(super) fn done(&self) -> Vec<String> {
         std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Executes one step, with flags; the report and what the page reported.
+    /// Executes one step, with flags; returns the report and what the page reported.
     fn exec(&self, target: &Value, step: &Value, flags: &[&str]) -> Result<(Value, Vec<String>)> {
         let plan = json!({ "version": "1.0", "candidates": { "it": target }, "steps": [step] });
         let file = self.folder.path().join("plan.json");

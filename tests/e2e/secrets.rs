@@ -91,7 +91,7 @@ const HELD: &str = "[document.title, decodeURIComponent(location.href), sent, do
     ...[...document.querySelectorAll('*')].flatMap((e) => [e.value ?? '', ...[...e.attributes].map((a) => a.value)]), \
     ...[...document.links].map((a) => decodeURIComponent(a.href))].join('\\n')";
 
-/// What is written of the secret in each of [`WAYS`].
+/// Returns the form of the secret that is written in each of [`WAYS`].
 fn written(way: usize) -> String {
     let percent = |text: &str| -> String {
         let keeps = |c: char| c.is_ascii_alphanumeric() || "-_.!~*'()".contains(c);
@@ -114,7 +114,7 @@ fn written(way: usize) -> String {
     }
 }
 
-/// What would betray the secret in a file of any kind: parts of it in each encoding.
+/// Returns the bytes that would betray the secret in a file of any kind: parts of it in each encoding.
 fn needles() -> Vec<(String, Vec<u8>)> {
     let mut needles = Vec::new();
     for part in ["CANARY", "Y-7f3a"] {
@@ -140,7 +140,7 @@ fn needles() -> Vec<(String, Vec<u8>)> {
     needles
 }
 
-/// What of the secret stands in `bytes`, and around it, also within what was compressed.
+/// Returns the part of the secret that stands in `bytes`, and the bytes around it, also within compressed data.
 fn found(bytes: &[u8], needles: &[(String, Vec<u8>)]) -> Option<String> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut inflated = Vec::new();
@@ -422,7 +422,7 @@ async fn a_secret_is_not_typed_into_a_search_box_or_stated_in_the_clear() -> Res
     Ok(())
 }
 
-/// What the program prints is the limit of core dumps that it inherited.
+/// The program of the secret prints the limit of core dumps that it inherited.
 #[cfg(unix)]
 #[expect(clippy::print_stderr, reason = "who reads the results must see that it did not run")]
 #[tokio::test(flavor = "multi_thread")]

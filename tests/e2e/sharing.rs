@@ -87,7 +87,7 @@ fn tabs_plan(steps: &Value) -> Value {
     })
 }
 
-/// Whether any file below a folder holds a text.
+/// Returns `true` if any file below a folder holds a text.
 fn holds(folder: &std::path::Path, text: &str) -> Result<bool> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

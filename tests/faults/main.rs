@@ -23,10 +23,10 @@ struct Arguments {
     /// Only faults whose name contains this, such as F-04; may be repeated
     #[arg(long)]
     fault: Vec<String>,
-    /// What faults and moments are drawn from
+    /// Seed of faults and moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs at once
+    /// Number of runs at once
     #[arg(long, default_value_t = 2)]
     jobs: usize,
     /// Write the figures to this file

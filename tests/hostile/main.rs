@@ -26,13 +26,13 @@ struct Arguments {
     /// Trials of each kind and delay
     #[arg(long, default_value_t = 200)]
     trials: usize,
-    /// What the moments of changes are drawn from
+    /// Seed of the moments of changes
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Milliseconds that the link to the browser takes each way; may be repeated
     #[arg(long, value_name = "MS")]
     delay_ms: Vec<u64>,
-    /// Browsers at once
+    /// Browsers that run at once
     #[arg(long, default_value_t = 2)]
     jobs: usize,
     /// Threads that keep the machine busy

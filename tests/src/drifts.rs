@@ -27,9 +27,9 @@ pub struct Job {
     pub name: &'static str,
     path: &'static str,
     steps: Value,
-    /// What happens, each once.
+    /// Events that have to happen, each once.
     wanted: Vec<String>,
-    /// What may happen on the way, such as a box that is closed.
+    /// Events that may happen on the way, such as a box that is closed.
     allowed: &'static [&'static str],
 }
 
@@ -49,7 +49,7 @@ fn enter(target: &str, text: &str) -> Value {
     json!({ "type": "type", "targetRef": target, "text": text })
 }
 
-/// The jobs.
+/// All jobs; a trial runs one of them.
 #[must_use]
 pub fn jobs() -> Vec<Job> {
     let job = |name, path, steps: Value, wanted: &[&str], allowed| Job {
@@ -195,15 +195,15 @@ pub enum Verdict {
 /// One run under drift.
 #[derive(Debug)]
 pub struct Trial {
-    /// 0-based.
+    /// 0-based number of the trial.
     pub number: u64,
-    /// The job.
+    /// Name of the job that was run.
     pub job: &'static str,
     /// How it was named.
     pub naming: Naming,
     /// The kinds, with their strengths in percent.
     pub kinds: Vec<(DriftKind, u8)>,
-    /// The end.
+    /// Judgement by the site's own state, not by the report alone.
     pub verdict: Verdict,
     /// Why it failed, or what was wrong.
     pub note: String,
@@ -238,7 +238,7 @@ fn events(state: &Value) -> Vec<String> {
     all
 }
 
-/// What of `seen` is beyond `wanted` and `allowed`, and what of `wanted` is missing.
+/// Returns the events in `seen` beyond `wanted` and `allowed`, and the `wanted` events that are missing.
 fn compared(seen: &[String], job: &Job) -> (Vec<String>, Vec<String>) {
     let mut missing = job.wanted.clone();
     let mut beyond = Vec::new();
@@ -286,7 +286,7 @@ enum Ending {
     Done {
         is_repaired: bool,
     },
-    /// With the reason.
+    /// Not done, for the reason that it reports.
     Failed(String),
 }
 
@@ -324,7 +324,7 @@ async fn judged(stage: &Stage, job: &Job, ending: &Ending) -> (Verdict, String) 
     }
 }
 
-/// The same steps with a locator for each pick.
+/// Returns the steps with a declared locator for each pick.
 fn declared(steps: &Value) -> Value {
     let mut candidates = serde_json::Map::new();
     let mut steps = steps.clone();

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
+//! Code that the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
 
 pub mod drifts;
 pub mod faults;
@@ -46,7 +46,7 @@ impl Shop {
         self.site.url(path)
     }
 
-    /// The site's origin.
+    /// Origin of the built-in site, without a slash at its end.
     #[must_use]
     pub fn origin(&self) -> &str {
         self.site.origin()
@@ -58,20 +58,21 @@ impl Shop {
         self.site.second_origin()
     }
 
-    /// What the server saw.
+    /// Returns the server's account of the events so far.
     #[must_use]
     pub fn state(&self) -> Value {
         let _inside = self.runtime.enter();
         self.site.state()
     }
 
-    /// How often something reported itself under this name.
+    /// Returns the number of times that something reported itself under this name.
     #[must_use]
     pub fn hits(&self, name: &str) -> u64 {
         self.state()["hits"][name].as_u64().unwrap_or(0)
     }
 
-    /// Whether something comes true within five seconds: what a killed browser had sent may still arrive.
+    /// Returns `true` if `holds` comes true within five seconds: requests that a killed browser had sent may still
+    /// arrive.
     pub fn eventually(&self, holds: impl Fn(&Self) -> bool) -> bool {
         let until = Instant::now() + Duration::from_secs(5);
         while !holds(self) {
@@ -83,7 +84,7 @@ impl Shop {
         true
     }
 
-    /// Waits.
+    /// Sleeps for `time`; the site serves on meanwhile.
     pub fn pause(&self, time: Duration) {
         self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
@@ -135,14 +136,14 @@ impl Shop {
     }
 }
 
-/// How `cuebook` ended.
+/// Result of a run of the `cuebook` program.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code; -1 after a signal.
     pub code: i32,
-    /// Standard output.
+    /// Standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// Standard error.
+    /// Standard error; bytes that are not UTF-8 are replaced.
     pub stderr: String,
 }
 

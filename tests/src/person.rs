@@ -18,7 +18,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// At this tab.
+    /// Puts the person in front of this tab.
     #[must_use]
     pub const fn at(tab: Page) -> Self {
         Self { tab }
@@ -40,7 +40,7 @@ impl Person {
         self.clicks_near(kind, name, "").await
     }
 
-    /// The same, in the row, card, section or dialog that says something.
+    /// Like [`Self::clicks`], in the row, card, section or dialog with the text `near`.
     ///
     /// # Errors
     /// If there is none within its patience.

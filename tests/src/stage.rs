@@ -57,7 +57,7 @@ impl Stage {
         Ok(Self { site, browser, page, files, _profiles: profiles })
     }
 
-    /// The browser.
+    /// Browser that the plays run in, with a profile that is removed afterwards.
     #[must_use]
     pub fn browser(&self) -> &Arc<Browser> {
         &self.browser
@@ -75,13 +75,13 @@ impl Stage {
         self.site.url(path)
     }
 
-    /// What the server saw.
+    /// Returns the server's account of the events so far.
     #[must_use]
     pub fn state(&self) -> Value {
         self.site.state()
     }
 
-    /// How often something reported itself under this name.
+    /// Returns the number of times that something reported itself under this name.
     #[must_use]
     pub fn hits(&self, name: &str) -> u64 {
         self.state()["hits"][name].as_u64().unwrap_or(0)
@@ -171,7 +171,7 @@ impl Stage {
         self.play_asking(NobodyConfirms, policy, url, steps).await
     }
 
-    /// The same, with this person to ask.
+    /// Like [`Self::play_under`], with this person to ask.
     ///
     /// # Errors
     /// If no tab opens.

@@ -1,4 +1,4 @@
-//! What a planner sees: pictures where the run asks for them, and only there.
+//! Pictures for planners: present where the run asks for them, and only there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

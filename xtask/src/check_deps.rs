@@ -8,10 +8,10 @@ use xtask::commands::root;
 
 use crate::circles;
 
-/// What a crate must not reach, not even through others: the language does no I/O.
+/// Crates that a crate must not reach, not even through others: the language does no I/O.
 const UNREACHABLE: [(&str, &[&str]); 1] =
     [("grammar", &["tokio", "reqwest", "hyper", "ureq", "tungstenite", "async-std"])];
-/// What only `cdp` may depend on itself; a name that ends in `*` stands for all that begin so.
+/// Crates that only `cdp` itself may depend on; a name that ends in `*` stands for all that begin so.
 const WIRE: [&str; 4] = ["tokio-tungstenite", "tungstenite", "command-fds", "chromiumoxide*"];
 
 /// Crates that each crate may depend on, by folder; `None` for all.

@@ -81,7 +81,7 @@ fn on_path(names: &[&str], directories: &[PathBuf]) -> Vec<PathBuf> {
     names.iter().flat_map(places_of).collect()
 }
 
-/// What Playwright may have downloaded.
+/// Returns the browsers that Playwright may have downloaded.
 fn cached(cache: &Path) -> Vec<PathBuf> {
     let Ok(entries) = cache.read_dir() else {
         return Vec::new();
@@ -129,7 +129,7 @@ fn advice(debian: bool) -> &'static str {
     }
 }
 
-/// Whether `os-release` speaks of Debian or something made from it.
+/// Returns `true` if `os-release` names Debian or a distribution made from it.
 fn is_debian_like(os_release: &str) -> bool {
     os_release
         .lines()

@@ -41,7 +41,7 @@ pub fn stage(title: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a program prints to standard output.
+/// Runs a program and returns its standard output.
 ///
 /// # Errors
 /// If the program cannot be started, does not succeed, or prints what is not text.
@@ -57,7 +57,7 @@ pub fn output_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed what is not text"))
 }
 
-/// Whether cargo has a subcommand, such as `nextest`.
+/// Returns `true` if cargo has a subcommand, such as `nextest`.
 pub fn has_subcommand(name: &str) -> bool {
     let mut command = cargo(&[name, "--version"]);
     command
@@ -85,7 +85,7 @@ pub fn python() -> Result<String> {
 /// How `cuebook` is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildProfile {
-    /// Quickly.
+    /// Without optimisations, for quick builds.
     Dev,
     /// Optimised: what measurements use.
     Release,
@@ -142,7 +142,7 @@ fn built(name: &str, arguments: &[&str]) -> Result<PathBuf> {
     executable(name, &build(name, arguments)?)
 }
 
-/// What cargo reports of a build.
+/// Builds a program and returns cargo's messages.
 fn build(name: &str, arguments: &[&str]) -> Result<String> {
     println!("\n== build {name}");
     output_of(cargo(&["build", "--bin", name, MESSAGES]).args(arguments))

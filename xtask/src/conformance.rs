@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Show every failing case with what was expected and seen
     #[arg(short, long)]
     verbose: bool,
-    /// Browsers at once
+    /// Browsers that run at once
     #[arg(long, default_value_t = 3)]
     jobs: usize,
 }

@@ -1,4 +1,4 @@
-//! Whether the repository is what `CONTRIBUTING.md` and the registry of crates want: paths that exist, verbs and
+//! Checks that the repository is what `CONTRIBUTING.md` and the registry of crates want: paths that exist, verbs and
 //! conditions that stand in each of their places, packages that are whole, and security cases with tests that exist.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn rows(path: &str) -> Vec<(String, String, String)> {
     rows.collect()
 }
 
-/// Whether a file names it as a word, by its variant or by its name on the wire.
+/// Returns `true` if a file names it as a word, by its variant or by its name on the wire.
 fn names(text: &str, variant: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).any(|word| word == variant || word == name)
 }

@@ -80,7 +80,7 @@ impl Harness {
         }
     }
 
-    /// What Python runs, or the project that TypeScript checks.
+    /// Path of the script that Python runs, or of the project that TypeScript checks.
     fn script(self) -> &'static str {
         match self {
             Self::Types => "interop/tsconfig.json",

@@ -1,4 +1,5 @@
-//! What chores and measurements share: running other programs, finding Chrome, the built-in site as a child process.
+//! Code that chores and measurements share: running other programs, finding Chrome, the built-in site as a child
+//! process.
 
 #![expect(clippy::print_stdout, reason = "a chore reports to the terminal that started it")]
 

@@ -1,4 +1,4 @@
-//! What is checked without running anything: dependencies, formatting, lints, documentation.
+//! Checks that run nothing: dependencies, formatting, lints, documentation.
 
 use anyhow::Result;
 use xtask::commands::{cargo, has_subcommand, stage};

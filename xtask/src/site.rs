@@ -54,12 +54,12 @@ impl Site {
         Ok(site)
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Origin of the running site, `http://127.0.0.1:PORT`.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// What the server says happened so far.
+    /// Returns the server's account of the events so far.
     ///
     /// # Errors
     /// If it does not answer with its state.

@@ -9,7 +9,7 @@ pub(crate) struct Arguments {
     /// Also what repeats other tests with more pages, seeds or noise (needs cargo-nextest to be left out otherwise)
     #[arg(long)]
     all: bool,
-    /// What to hand on to the test runner, such as the name of a test
+    /// Arguments to hand on to the test runner, such as the name of a test
     #[arg(last = true, value_name = "ARGS")]
     runner: Vec<String>,
 }

@@ -16,7 +16,7 @@ use xtask::commands::{environment, python, root, stage};
 pub(super) const SOURCE: &str = "llama.cpp of llama-cpp-python 0.3.36";
 const PACKAGE: &str = "llama_cpp_python-0.3.36";
 
-/// What is left out of llama.cpp: nothing of it is needed to serve one small model on this machine.
+/// Options that leave out parts of llama.cpp: none of them is needed to serve one small model on this machine.
 const OPTIONS: [&str; 12] = [
     "-DCMAKE_BUILD_TYPE=Release",
     "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
@@ -32,7 +32,7 @@ const OPTIONS: [&str; 12] = [
     "-GNinja",
 ];
 
-/// What was built.
+/// Paths of the built engine.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) server: PathBuf,

@@ -1,4 +1,4 @@
-//! What the logs say of calls, plans and steps.
+//! Counts of calls, plans and steps in the logs.
 //!
 //! Invariant: an output that the planner accepted is read here again: that it is JSON with a last step is not taken
 //! on trust.
@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// What was counted.
+/// Counts from the logs of all runs.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     calls: u64,

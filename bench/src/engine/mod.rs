@@ -30,10 +30,10 @@ pub(crate) struct Arguments {
     /// How many runs; with 0, the engine is built and nothing more
     #[arg(long, default_value_t = 100, value_name = "N")]
     runs: u32,
-    /// What the model's weights and its choices are drawn from
+    /// Seed of the model's weights and its choices
     #[arg(long, default_value_t = 1)]
     seed: u32,
-    /// How many runs at a time
+    /// Number of runs at a time
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
     jobs: u32,
     /// A file for the numbers instead of bench/engine.json

@@ -40,7 +40,7 @@ pub(super) fn mode_of(number: u32) -> &'static str {
     MODES[number as usize / TASKS.len() % MODES.len()]
 }
 
-/// What every run is given.
+/// Stage that every run shares.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) cuebook: PathBuf,

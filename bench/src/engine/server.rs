@@ -15,7 +15,7 @@ use super::build::Engine;
 const START: Duration = Duration::from_secs(60);
 /// Between two looks at it.
 const POLL: Duration = Duration::from_millis(100);
-/// What a prompt and its answer may take together, for each run at a time.
+/// Tokens that a prompt and its answer may take together, for each run at a time.
 const CONTEXT: u32 = 65_536;
 
 /// The running server. Dropping this stops it.
@@ -58,7 +58,7 @@ impl Server {
         Ok(server)
     }
 
-    /// `http://127.0.0.1:PORT/v1`.
+    /// Base URL of its API, `http://127.0.0.1:PORT/v1`.
     pub(super) fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }

@@ -1,4 +1,4 @@
-//! What grammars for decoders cost in time, and what pages and plans cost in tokens.
+//! Costs of grammars for decoders in time, and of pages and plans in tokens.
 //!
 //! Invariant: times are measured in a program of the grammar's own; here they are put into tables.
 
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What observations of the built-in site's pages cost in tokens.
+/// Returns the cost in tokens of observations of the built-in site's pages.
 fn pages() -> Result<Value> {
     let tokenizer = o200k_base().context("cannot read the tokenizer")?;
     let chrome = chrome::find_or_install()?;

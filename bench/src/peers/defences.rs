@@ -1,4 +1,4 @@
-//! What the proxy, the effect gate and masked pictures cost: `cuebook` beside itself.
+//! Costs of the proxy, the effect gate and masked pictures: `cuebook` beside itself.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

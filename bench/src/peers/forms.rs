@@ -190,7 +190,7 @@ fn write(file: &Path, plan: &Value) -> Result<()> {
 /// The page on a port of loopback; its threads end with the process.
 struct Page {
     url: String,
-    /// What the page sent last.
+    /// The content of the form that the page sent last.
     held: Arc<Mutex<Option<Value>>>,
 }
 

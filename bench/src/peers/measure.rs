@@ -1,4 +1,4 @@
-//! What a side says of one batch, and batches taken together.
+//! Measures of a side for one batch, and batches taken together.
 //!
 //! A side prints `{"<metric>": {"median", "min", "max", "n"}, …}`, times in milliseconds and memory in MiB.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// Who was measured.
+/// Program that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
     Cuebook,
@@ -53,7 +53,7 @@ impl Spread {
     }
 }
 
-/// Metrics by name.
+/// Metrics of one side by name: times in milliseconds, memory in MiB.
 pub(super) type Metrics = BTreeMap<String, Spread>;
 
 /// Reads what a side printed.

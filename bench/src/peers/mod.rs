@@ -218,7 +218,7 @@ impl Bench {
     }
 }
 
-/// What was measured with what, in a sentence or two.
+/// Returns the setting of the measurement in a sentence or two: machine, browser and versions.
 fn setting(chrome: &Path, packages: &Path, arguments: &Arguments, peers: &[&str]) -> Result<String> {
     let chrome = output_of(Command::new(chrome).arg("--version"))?;
     // Distributions add what they are after Chrome's own name and version.

@@ -11,9 +11,9 @@ use super::measure::{Metrics, Side, Spread};
 /// to the others and two to us.
 struct Metric {
     name: &'static str,
-    /// What it is, for people.
+    /// Title of the metric, for people.
     title: &'static str,
-    /// What the others call it.
+    /// Name of the metric in the results of the others.
     theirs: &'static str,
     unit: &'static str,
 }

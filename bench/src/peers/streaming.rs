@@ -25,13 +25,13 @@ use xtask::commands::{build_cuebook, output_of, root};
 
 use super::{Arguments, DOCUMENT, document};
 
-/// What the server of the page takes for each step.
+/// Time that the server of the page takes for each step.
 const DELAYS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(200), Duration::from_millis(400)];
 
 /// How much slower the sequence has to be where steps take about as long as they take to write.
 const SLOWER: f64 = 1.3;
 
-/// What was measured once, in milliseconds.
+/// Times of one measurement, in milliseconds.
 struct Times {
     first_input: f64,
     next_prompt: f64,

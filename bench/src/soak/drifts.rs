@@ -20,7 +20,7 @@ pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     stage(&format!("{count} runs under drift, seed {seed}"), &mut command)
 }
 
-/// The same runs by cuebook with and without repairs, Playwright, and agent-browser where its package installs; writes
+/// Like [`run`], by cuebook with and without repairs, Playwright, and agent-browser where its package installs; writes
 /// `bench/peers-drift.json`, which is committed.
 ///
 /// # Errors

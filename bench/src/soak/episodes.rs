@@ -21,7 +21,7 @@ const BETWEEN_DEATHS: u64 = 100;
 const LIMIT: &str = "20s";
 const POLL: Duration = Duration::from_millis(500);
 
-/// What is evaluated, and where.
+/// Episodes to evaluate, and their source.
 pub(super) struct Plan<'a> {
     /// At least this many episodes; a task has the same number of seeds as every other.
     pub(super) episodes: u32,

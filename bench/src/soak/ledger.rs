@@ -1,4 +1,4 @@
-//! What a log says of clicks: how many were begun, how many were committed.
+//! Counts of clicks in a log: how many were begun, how many were committed.
 //!
 //! Invariant: every line that ends is one JSON object; only what follows the last line end may be torn.
 
@@ -16,7 +16,7 @@ pub(super) struct Clicks {
     pub(super) begun: u64,
     /// Entries `commit` with result `ok`.
     pub(super) committed: u64,
-    /// Whether the last line has no end.
+    /// `true` if the last line has no end.
     pub(super) is_torn: bool,
 }
 

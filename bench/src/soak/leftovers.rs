@@ -1,4 +1,4 @@
-//! What is left of runs: browsers and profile directories below a folder that only this soak uses.
+//! Leftovers of runs: browsers and profile directories below a folder that only this soak uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) fn remaining(folder: &Path) -> Vec<String> {
     }
 }
 
-/// A poll interval.
+/// Sleeps for one poll interval.
 pub(super) fn pause() {
     #[expect(clippy::disallowed_methods, reason = "a poll interval inside a deadline, where nothing can be awaited")]
     std::thread::sleep(POLL);

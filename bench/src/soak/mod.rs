@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     /// Use this `cuebook` instead of one that is built, where it is killed
     #[arg(long, value_name = "FILE")]
     cuebook: Option<PathBuf>,
-    /// What the moments of the kills are drawn from; the clock unless stated
+    /// Seed of the moments of the kills; the clock unless stated
     #[arg(long)]
     seed: Option<u64>,
 }

@@ -30,7 +30,7 @@ pub(super) struct Stage {
     pub(super) folder: PathBuf,
 }
 
-/// An undisturbed run.
+/// Figures of a run that nothing disturbs; its duration bounds the moments of the kills.
 #[derive(Debug)]
 pub(super) struct Calm {
     pub(super) counted: u64,
@@ -73,7 +73,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What became of one kill.
+/// Result of one kill.
 #[derive(Debug)]
 pub(super) struct Trial {
     number: u32,
@@ -165,7 +165,7 @@ impl Stage {
         Ok(Trial { number, moment, ended_itself, clicks, counted, violations })
     }
 
-    /// What the server counted so far.
+    /// Returns the server's count of clicks so far.
     fn hits(&self) -> Result<u64> {
         Ok(self.site.state()?["hits"]["counter"].as_u64().unwrap_or(0))
     }
@@ -246,7 +246,7 @@ fn wait_until(due: Instant) {
     std::thread::sleep(rest);
 }
 
-/// Whether the child succeeds; it is killed when patience ends.
+/// Returns `true` if the child succeeds; it is killed when patience ends.
 fn wait(child: &mut Child) -> Result<bool> {
     let until = Instant::now() + PATIENCE;
     loop {

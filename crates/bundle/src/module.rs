@@ -9,20 +9,20 @@ pub enum ModuleError {
     /// A file cannot be read or written.
     #[error("{} cannot be read or written", path.display())]
     Io {
-        /// The file.
+        /// File that was to be read or written.
         path: PathBuf,
-        /// Why not.
+        /// Error of the file system.
         #[source]
         source: std::io::Error,
     },
     /// An import or export of a kind that is not joined.
     #[error("{}: `{statement}` is not joined; write {expected}", path.display())]
     Statement {
-        /// The module.
+        /// Module that has the statement.
         path: PathBuf,
-        /// The statement.
+        /// Statement as the module has it.
         statement: String,
-        /// What is.
+        /// Form of statement that is joined.
         expected: &'static str,
     },
     /// A name that is imported is not exported there.
@@ -32,25 +32,25 @@ pub enum ModuleError {
         path: PathBuf,
         /// The module that it names.
         from: PathBuf,
-        /// The name.
+        /// Name that `from` does not export.
         name: String,
     },
     /// A name that is imported is not used.
     #[error("{}: `{name}` is imported and not used", path.display())]
     Unused {
-        /// The module.
+        /// Module that has the import.
         path: PathBuf,
-        /// The name.
+        /// Imported name that nothing uses.
         name: String,
     },
     /// Two modules declare one name at their top.
     #[error("`{name}` is declared in {} and in {}", first.display(), second.display())]
     Twice {
-        /// The name.
+        /// Name declared by both modules.
         name: String,
-        /// One module.
+        /// Module that comes first in the joined order, or `cuebook:core`.
         first: PathBuf,
-        /// Another.
+        /// Module that declares the name again.
         second: PathBuf,
     },
 }

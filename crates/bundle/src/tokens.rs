@@ -1,11 +1,11 @@
 //! JavaScript as tokens, as far as joining and linting need it.
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// An identifier, a keyword or a private name.
     Name,
-    /// A number.
+    /// A numeric literal that begins with a digit.
     Number,
     /// A string, a regular expression, or the texts of a template; the code in `${…}` becomes separate tokens.
     Text,
@@ -16,11 +16,11 @@ pub enum TokenKind {
 /// A token and the line that it stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// As it is written.
     pub text: &'a str,
-    /// From 1.
+    /// Line of the source, from 1.
     pub line: usize,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.take(Some(TokenKind::Text), at);
     }
 
-    /// Whether a slash here begins a regular expression: where a value is expected.
+    /// Returns `true` if a slash here begins a regular expression: where a value is expected.
     fn begins_pattern(&self) -> bool {
         self.found.last().is_none_or(|last| match last.kind {
             TokenKind::Mark => !matches!(last.text, ")" | "]" | "}"),

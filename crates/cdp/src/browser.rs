@@ -32,7 +32,7 @@ const FIRST_PAGES: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BrowserVersion {
-    /// For example `Chrome/156.0.7000.0`.
+    /// Product and version, for example `Chrome/156.0.7000.0`.
     pub product: String,
     /// The protocol's version, `1.3`.
     pub protocol: String,
@@ -51,7 +51,7 @@ pub struct Browser {
     transport: Transport,
 }
 
-/// What a browser does with downloads.
+/// Handling of downloads by a browser.
 enum Downloads<'a> {
     Refused,
     Into(&'a Path),
@@ -270,7 +270,7 @@ impl Browser {
         self.hub.pages().into_iter().filter(|other| other.is_beside(page)).collect()
     }
 
-    /// One page.
+    /// Returns the page of one target, if it is set up; `None` otherwise.
     #[must_use]
     pub fn page(&self, target: &TargetId) -> Option<Page> {
         self.hub.pages().into_iter().find(|page| page.target_id() == target)
@@ -340,7 +340,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Whether the connection is up.
+    /// Returns `true` while the connection is up.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         !self.hub.connection().is_gone()
@@ -384,7 +384,7 @@ impl std::fmt::Debug for Browser {
     }
 }
 
-/// Which browser context.
+/// Browser context made by [`Browser::new_context`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextId(String);
 

@@ -7,30 +7,30 @@ use crate::ids::{FrameId, TargetId};
 use crate::page::Page;
 use crate::queue::Events;
 
-/// What happens to the browser as a whole.
+/// Event of the browser as a whole.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum BrowserEvent {
     /// A tab or popup opened and is set up.
     PageOpened {
-        /// The page.
+        /// Page that opened, ready for use.
         page: Page,
         /// The page that opened it. Chromium 156 names it also where it was opened with `noopener`.
         opener: Option<TargetId>,
     },
     /// A page tried to open more tabs than may be open: this one was closed before anything of it loaded.
     PageRefused {
-        /// What it would have shown.
+        /// URL that it would have shown.
         url: String,
         /// The page that opened it.
         opener: TargetId,
     },
     /// A page is gone.
     PageClosed {
-        /// Its target.
+        /// Target of the page that is gone.
         page: TargetId,
     },
-    /// A download began.
+    /// A download began; [`Self::DownloadProgress`] follows.
     DownloadStarted {
         /// Names the download, and its file under the download directory.
         guid: String,
@@ -43,11 +43,11 @@ pub enum BrowserEvent {
     },
     /// A download progressed or ended.
     DownloadProgress {
-        /// The download.
+        /// `guid` of the download's [`BrowserEvent::DownloadStarted`].
         guid: String,
-        /// Its state.
+        /// In progress, completed, or cancelled.
         state: DownloadState,
-        /// Bytes so far.
+        /// Bytes received so far.
         received: u64,
         /// Bytes expected; 0 when unknown.
         total: u64,
@@ -62,7 +62,7 @@ pub enum BrowserEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DownloadState {
-    /// Bytes are coming.
+    /// Bytes still arrive, or are awaited.
     InProgress,
     /// The file is there.
     Completed,

@@ -24,7 +24,7 @@ use crate::message::{RawReply, Text};
 pub(crate) const OUTBOUND_CAP: usize = 64 << 20;
 /// Chrome has been seen to send 250 MB.
 pub(crate) const INBOUND_CAP: usize = 256 << 20;
-/// What may wait to be written, all messages together.
+/// Upper bound on the bytes that may wait to be written, all messages together.
 const BACKLOG_CAP: usize = 256 << 20;
 
 pub(crate) type Answer = Result<RawReply, CallError>;
@@ -34,7 +34,7 @@ pub(crate) enum Sink {
     Caller(oneshot::Sender<Answer>),
     /// Runs on the reader, so in the order of arrival, before the next event is handled.
     Then(Box<dyn FnOnce(Answer) + Send>),
-    /// Dropped.
+    /// The answer is dropped unread.
     Ignore,
 }
 

@@ -16,7 +16,7 @@ pub struct SearchPlaces {
     pub chrome_variable: Option<OsString>,
     /// The value of `$PATH`.
     pub path: Option<OsString>,
-    /// The home directory.
+    /// Home directory, which holds the caches of Playwright and Puppeteer; without it, neither is searched.
     pub home: Option<PathBuf>,
 }
 
@@ -26,22 +26,22 @@ pub struct SearchPlaces {
 pub enum PlaceKind {
     /// Given by the user.
     Explicit,
-    /// `$CHROME`.
+    /// Named by `$CHROME`, as a path or as a bare name.
     Variable,
     /// A well-known name on `$PATH`.
     Path,
     /// Where the system's installers put it.
     System,
-    /// Playwright's cache.
+    /// In Playwright's cache, highest version first.
     Playwright,
-    /// Puppeteer's cache.
+    /// In Puppeteer's cache, highest version first.
     Puppeteer,
 }
 
 /// A browser that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChromeBinary {
-    /// Its path.
+    /// Path of the executable as it was found: symbolic links are not resolved.
     pub path: PathBuf,
     /// Which rule found it.
     pub found_by: PlaceKind,

@@ -10,11 +10,11 @@ pub enum Domain {
     Css,
     /// DOM mutation events for pushed nodes.
     Dom,
-    /// Browser log entries.
+    /// Browser log entries: failed loads, violations, deprecations.
     Log,
     /// Requests and responses; also enabled on workers.
     Network,
-    /// Run-time metrics.
+    /// Counters that `Performance.getMetrics` returns.
     Performance,
     /// Execution contexts and console messages: a page can flood this one.
     Runtime,
@@ -45,7 +45,7 @@ impl Domain {
         }
     }
 
-    /// Whether a worker's session has this domain and a page's effects include it.
+    /// Returns `true` if a worker's session has this domain and a page's effects include it.
     pub(crate) fn covers_workers(self) -> bool {
         matches!(self, Self::Network)
     }

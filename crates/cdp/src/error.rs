@@ -1,4 +1,4 @@
-//! What can go wrong on the wire, as types.
+//! Errors of the wire, as types.
 //!
 //! Invariant: no message holds a command's parameters, because those of `Input.*` may be secrets.
 
@@ -35,43 +35,43 @@ pub enum CallError {
     /// Chrome returned an error.
     #[error("{method} returned error {code}: {message}")]
     Protocol {
-        /// The command.
+        /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
         /// The JSON-RPC code, mostly -32000 or -32602.
         code: i64,
-        /// Chrome's text.
+        /// Chrome's text, which may change between its versions.
         message: String,
     },
     /// The session went away before the reply came, or was gone already.
     #[error("{method} has no session: {reason}")]
     SessionGone {
-        /// The command.
+        /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
-        /// Why.
+        /// Why the session is gone; it may answer again only after [`GoneReason::Crashed`].
         reason: GoneReason,
     },
     /// The deadline passed. Chrome may still carry the command out.
     #[error("{method} was not answered before its deadline")]
     DeadlineExceeded {
-        /// The command.
+        /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
     },
     /// The message is larger than Chrome survives; it was not sent.
     #[error("{method} is too large: expected at most {limit} bytes, saw {bytes}")]
     TooLarge {
-        /// The command.
+        /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
         /// Bytes of the message, or of all messages waiting to be sent.
         bytes: usize,
-        /// The cap.
+        /// Upper bound in bytes: 64 MiB for one message, 256 MiB for all that wait.
         limit: usize,
     },
     /// The parameters do not serialise; nothing was sent.
     #[error("parameters of {method} do not serialise")]
     Encode {
-        /// The command.
+        /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
-        /// Why.
+        /// Error raised by a parameter's `Serialize` implementation.
         #[source]
         source: serde_json::Error,
     },
@@ -80,7 +80,7 @@ pub enum CallError {
     Decode {
         /// The command or event.
         method: Cow<'static, str>,
-        /// Where and why.
+        /// Line and column in the JSON, and the mismatch found there.
         #[source]
         source: serde_json::Error,
     },
@@ -119,29 +119,29 @@ pub enum LaunchError {
     Profile {
         /// The directory asked for.
         root: std::path::PathBuf,
-        /// Why.
+        /// I/O error from creating the directory or its lock.
         #[source]
         source: io::Error,
     },
     /// Traffic would leave the browser past its proxy.
     #[error("expected no argument that leads past the proxy, saw {argument}; leave it out, or set no proxy")]
     PastProxy {
-        /// The argument.
+        /// First argument of `extra_args` that would undo the containment.
         argument: String,
     },
     /// The binary could not be started.
     #[error("expected to start {binary}")]
     Spawn {
-        /// The binary.
+        /// Path of the binary, as it was found.
         binary: std::path::PathBuf,
-        /// Why.
+        /// I/O error from starting the process.
         #[source]
         source: io::Error,
     },
     /// Chrome exited before it answered.
     #[error("expected chrome to answer, saw it exit ({status}): {stderr}")]
     Exited {
-        /// How it exited.
+        /// Exit code, or the signal that ended it.
         status: ExitStatus,
         /// The end of what it wrote to standard error.
         stderr: String,
@@ -160,7 +160,7 @@ pub enum LaunchError {
     Setup {
         /// The end of what it wrote to standard error.
         stderr: String,
-        /// Which, and why.
+        /// Error of the command that failed; it names the method.
         #[source]
         source: CallError,
     },
@@ -187,7 +187,7 @@ pub enum AttachError {
     Unreachable {
         /// The endpoint as given.
         endpoint: String,
-        /// Why.
+        /// I/O error from the connection or the HTTP request.
         #[source]
         source: io::Error,
     },
@@ -204,11 +204,11 @@ pub enum AttachError {
     WebSocket {
         /// The endpoint as given.
         endpoint: String,
-        /// Why.
+        /// Error from the TCP connection, TLS or the HTTP upgrade.
         #[source]
         source: Box<tokio_tungstenite::tungstenite::Error>,
     },
-    /// The deadline passed.
+    /// `/json/version` or the websocket handshake did not end before the deadline.
     #[error("{endpoint} did not answer before the deadline")]
     DeadlineExceeded {
         /// The endpoint as given.
@@ -218,7 +218,7 @@ pub enum AttachError {
     /// counted only.
     #[error("expected one tab whose title or URL is, or contains, {wanted:?}; saw {matching} among {open} open tabs")]
     NoSuchTab {
-        /// What the user named.
+        /// Title, URL or part of one that the user named.
         wanted: String,
         /// How many tabs match.
         matching: usize,
@@ -234,7 +234,7 @@ pub enum AttachError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {
-    /// The browser's answer.
+    /// A command failed: refused by the browser, or left without an answer.
     #[error(transparent)]
     Call(#[from] CallError),
     /// The new page was closed, or crashed, before it was ready.
@@ -264,7 +264,7 @@ pub enum WorldError {
     /// The node does not exist any more, or belongs to another document.
     #[error("the node is gone")]
     NodeGone,
-    /// Our script threw.
+    /// Our script threw, or its promise was rejected.
     #[error("script threw: {text}")]
     Exception {
         /// The exception's description, at most 2,000 characters.

@@ -26,7 +26,7 @@ pub(crate) struct Record<S> {
     pub(crate) url: String,
     pub(crate) name: String,
     pub(crate) document: DocumentId,
-    /// Whether the present session reported a navigation.
+    /// `true` if the present session reported a navigation.
     has_navigated: bool,
 }
 

@@ -21,25 +21,25 @@ use crate::error::LaunchError;
 use crate::namespace::Namespace;
 use crate::profile_dir::{ProfileDir, await_group_end, kill_group};
 
-/// Whether there is a window.
+/// Visibility of the browser's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Window {
-    /// None (the full browser, `--headless=new`).
+    /// No window (the full browser, `--headless=new`).
     #[default]
     Headless,
-    /// On the screen.
+    /// A window on the screen.
     Headed,
 }
 
-/// Chrome's sandbox.
+/// Use of Chrome's process sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sandbox {
     /// On, except for euid 0, where Chrome refuses to start with it.
     #[default]
     Default,
-    /// Off.
+    /// Off: Chrome is started with `--no-sandbox`.
     Off,
 }
 
@@ -49,7 +49,7 @@ pub enum Sandbox {
 pub enum Transport {
     /// Two anonymous pipes, file descriptors 3 and 4 of the browser. Unix only.
     Pipe,
-    /// A websocket.
+    /// A websocket, on a port of 127.0.0.1 that Chrome chooses.
     WebSocket,
 }
 
@@ -59,16 +59,16 @@ impl Default for Transport {
     }
 }
 
-/// What to start, and how.
+/// Binary to start, and how to start it.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {
-    /// The browser.
+    /// Chrome binary to start.
     pub binary: ChromeBinary,
-    /// Whether there is a window.
+    /// Visibility of the window: headless unless set.
     pub window: Window,
     /// Width and height of every page's viewport, in CSS pixels.
     pub viewport: (u32, u32),
-    /// Chrome's sandbox.
+    /// Use of Chrome's sandbox; [`Sandbox::Default`] unless set.
     pub sandbox: Sandbox,
     /// Further arguments, after ours. Chrome obeys only the last `--disable-features`, so features belong into
     /// `disabled_features`.
@@ -128,7 +128,7 @@ impl LaunchOptions {
     }
 }
 
-/// [`LaunchOptions::opened_tabs`], unless stated.
+/// Default of [`LaunchOptions::opened_tabs`], also used for browsers that are attached to.
 pub(crate) const OPENED_TABS: usize = 20;
 
 /// Bytes of Chrome's standard error that are kept.
@@ -142,7 +142,7 @@ CertificateTransparencyComponentUpdater,DestroyProfileOnBrowserClose,DialMediaRo
 HttpsUpgrades,InterestFeedContentSuggestions,LensOverlay,MediaRouter,OptimizationHints,PaintHolding,\
 PasswordLeakDetection,Prerender2,ThirdPartyStoragePartitioning,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup";
 
-/// What makes a browser quiet and the same everywhere.
+/// Arguments that make a browser quiet and alike on every machine.
 const QUIET: [&str; 26] = [
     "--no-first-run",
     "--no-default-browser-check",

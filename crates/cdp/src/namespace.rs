@@ -1,7 +1,7 @@
 //! A network namespace of Linux with nothing in it but a loopback interface.
 //!
-//! What is started in it reaches neither the network nor what listens on this machine, whatever its flags say: only
-//! sockets that were made inside.
+//! A process started in it reaches neither the network nor the servers that listen on this machine, whatever its flags
+//! say: only sockets that were made inside.
 //!
 //! Invariant: only threads of this module enter it, and they end with their work. No other thread of the program leaves
 //! its own network.
@@ -30,7 +30,7 @@ impl Namespace {
         imp::within(&self.0, work)
     }
 
-    /// Whether a process is inside.
+    /// Returns `true` if a process is inside.
     ///
     /// # Errors
     /// If the process is gone, or belongs to somebody else.

@@ -21,13 +21,13 @@ const SUFFIX: &str = ".json";
 #[derive(Serialize, Deserialize)]
 struct Record {
     owner: Process,
-    /// See [`browser_id`].
+    /// Browser that the tabs are in, as [`browser_id`] names it.
     browser: String,
     tabs: Vec<String>,
 }
 
-/// What is the same for all connections to one browser, and never the same for two: the path of its websocket holds a
-/// random id, whereas ports are used again.
+/// Identifies a browser: equal for all connections to one browser, and different for any two. The path of its websocket
+/// holds a random id, whereas ports are used again.
 pub(crate) fn browser_id(address: &str) -> &str {
     address.find("/devtools/browser/").and_then(|at| address.get(at..)).unwrap_or(address)
 }
@@ -89,7 +89,7 @@ impl OpenedTabs {
     }
 }
 
-/// What a dead process left open in a browser.
+/// Tabs that a dead process left open in a browser.
 pub(crate) struct Leftover {
     pub(crate) tabs: Vec<String>,
     path: PathBuf,
@@ -104,7 +104,7 @@ impl Leftover {
     }
 }
 
-/// What dead processes left open in this browser.
+/// Returns the tabs that dead processes left open in this browser.
 pub(crate) fn leftovers(folder: &Path, address: &str) -> Vec<Leftover> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter(|entry| {

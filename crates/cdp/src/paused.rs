@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 pub struct PausedRequest {
     /// Names it in the answer.
     pub request_id: String,
-    /// The request.
+    /// Request as the page made it, also while its response waits.
     pub request: Request,
     /// Its name in the events of `Network`, if it has one.
     #[serde(default)]
     pub network_id: Option<String>,
-    /// What it is for, as Chrome spells it: `Document`, `XHR`, `Image`, …
+    /// Purpose of the request, as Chrome spells it: `Document`, `XHR` or `Image`, for example.
     #[serde(default)]
     pub resource_type: String,
     /// The status, once there is a response.
@@ -31,24 +31,24 @@ pub struct PausedRequest {
     pub response_error_reason: Option<String>,
 }
 
-/// A header field.
+/// Header field of a response; a name may occur more than once.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct Header {
-    /// Its name.
+    /// Field name, in the case that the server used.
     pub name: String,
-    /// Its value.
+    /// Field value, not split at commas.
     pub value: String,
 }
 
-/// A request.
+/// Request of a page, with its body where Chrome includes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Request {
     /// The URL, without its fragment.
     pub url: String,
-    /// The method.
+    /// HTTP method, such as `GET`.
     pub method: String,
     #[serde(default)]
     headers: Map<String, Value>,

@@ -30,7 +30,7 @@ impl Process {
 
 #[cfg(unix)]
 mod unix {
-    //! What Unix knows about processes, mostly through `/proc`.
+    //! Queries about processes on Unix, mostly through `/proc`.
 
     use std::fs::{self, File};
     use std::io;

@@ -20,7 +20,7 @@ const SUFFIX: &str = ".lock";
 /// After this, a lock that nobody holds and that names nobody belongs to a process that was killed while it wrote it.
 const STARTING: Duration = Duration::from_secs(60);
 
-/// What the janitor did.
+/// Results of a sweep by the janitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SweepReport {

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 /// The most unread control events of a page or the browser; beyond them the newest are dropped.
 const CONTROL_LANE: usize = 65_536;
 
-/// What comes out of a queue.
+/// Entry read from a queue.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry<T> {
     Item(T),
@@ -59,7 +59,7 @@ impl<T> Queue<T> {
         self.changed.notify_one();
     }
 
-    /// What is queued can still be read; nothing more comes.
+    /// Closes the queue: entries in it can still be read, and no more are added.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_one();

@@ -24,17 +24,17 @@ use crate::ids::{SessionId, TargetId};
 use crate::message::{RawReply, Text};
 use crate::queue::{Events, Queue};
 
-/// What a session is attached to.
+/// Kind of target that a session is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SessionKind {
     /// The browser as a whole.
     Browser,
-    /// A tab.
+    /// A tab of the browser.
     Page,
-    /// An out-of-process frame.
+    /// A frame that has a process, and so a target, apart from its parent's.
     Frame,
-    /// A dedicated worker.
+    /// A dedicated worker of a page or frame.
     Worker,
 }
 
@@ -150,10 +150,10 @@ impl RawEvent {
     }
 }
 
-/// What a queue of raw events hands out.
+/// Entry delivered by a queue of raw events.
 #[derive(Clone, Debug)]
 pub enum Delivery {
-    /// An event.
+    /// An event, undecoded, in order of arrival.
     Event(RawEvent),
     /// This many events were dropped here, because the queue was full.
     Lagged(u64),
@@ -169,8 +169,8 @@ pub(crate) struct Subscription {
     queue: Weak<Queue<Delivery>>,
 }
 
-/// What to queue instead of an event, in the form of its parameters; `None` queues nothing. Runs where messages are read,
-/// so it has to be quick.
+/// Function that returns the parameters to queue in place of an event's own; `None` queues nothing. It runs where
+/// messages are read, so it has to be quick.
 pub type Shorten = fn(&RawEvent) -> Option<serde_json::Value>;
 
 impl Subscription {
@@ -254,7 +254,7 @@ impl Session {
         self.inner.target.as_ref()
     }
 
-    /// What it is attached to.
+    /// Returns the kind of target that it is attached to.
     #[must_use]
     pub fn kind(&self) -> SessionKind {
         self.inner.kind

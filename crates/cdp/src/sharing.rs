@@ -98,7 +98,7 @@ pub(crate) struct HandedOver {
 }
 
 impl Ours {
-    /// Whether a page that appears is ours.
+    /// Returns `true` if a page that appears is ours, and records it if a tab of ours opened it.
     pub(crate) fn claim(&mut self, info: &TargetInfo) -> bool {
         match self {
             Self::All => true,

@@ -1,4 +1,4 @@
-//! What the browser says about a target.
+//! The browser's description of a target.
 
 use serde::Deserialize;
 
@@ -8,12 +8,12 @@ use crate::ids::{FrameId, TargetId};
 const FOREIGN_PAGES: [&str; 5] =
     ["chrome://newtab", "chrome://new-tab-page", "chrome-untrusted://", "chrome-extension://", "devtools://"];
 
-/// Whether a page with this URL belongs to the browser itself.
+/// Returns `true` if a page with this URL belongs to the browser itself.
 pub(crate) fn is_of_the_browser(url: &str) -> bool {
     FOREIGN_PAGES.iter().any(|prefix| url.starts_with(prefix))
 }
 
-/// A target, leniently.
+/// `Target.TargetInfo`, in which all but the id and the type may be absent.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TargetInfo {

@@ -22,7 +22,7 @@ use crate::session::{Session, SessionInner, SessionKind};
 use crate::sharing::Ours;
 use crate::target_info::{TargetInfo, is_of_the_browser};
 
-/// What the pages of a browser get and may do.
+/// Setup and limits of a browser's pages.
 #[derive(Clone, Debug)]
 pub(crate) struct PageSetup {
     /// Width and height in CSS pixels; `None` keeps the window's.
@@ -96,7 +96,7 @@ impl Hub {
         self.lock().pages.iter().filter(|page| page.inner.is_listed()).cloned().collect()
     }
 
-    /// Whether an attached page has not reported its frames yet.
+    /// Returns `true` while an attached page has not reported its frames.
     pub(crate) fn has_pages_starting(&self) -> bool {
         self.lock().pages.iter().any(|page| !page.inner.is_listed())
     }
@@ -123,7 +123,7 @@ impl Hub {
         state.lanes.subscribe(BrowserEvent::Lagged)
     }
 
-    /// Routes one event.
+    /// Routes one event to its page and session, and to the subscribers of both.
     pub(crate) fn arrived(self: &Arc<Self>, event: &Arrived<'_>) {
         let (session, page) = match event.session {
             None => (self.root.clone(), None),
@@ -322,7 +322,7 @@ impl Hub {
         }
     }
 
-    /// The connection ended.
+    /// Ends every page and session, once, after the connection ended.
     pub(crate) fn gone(&self) {
         self.connection.shut_down();
         let pages = {
@@ -396,7 +396,7 @@ fn whole(bytes: f64) -> u64 {
     bytes as u64
 }
 
-/// What routes events from a connection to a hub.
+/// Routes one message of a connection: an answer to its caller, an event to the hub.
 pub(crate) fn route(hub: &Arc<Hub>, message: &bytes::Bytes) {
     hub.connection.arrive(message, |event| hub.arrived(&event));
 }

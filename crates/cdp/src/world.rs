@@ -70,12 +70,12 @@ impl World {
         Self { inner: Arc::new(WorldInner { is_gone, frame, document, session, context, global }) }
     }
 
-    /// Whether a call on it found its context gone.
+    /// Returns `true` if a call on it found its context gone.
     pub(crate) fn is_gone(&self) -> bool {
         self.inner.is_gone.load(Ordering::Relaxed)
     }
 
-    /// The frame.
+    /// Frame whose document it belongs to.
     #[must_use]
     pub fn frame(&self) -> &FrameId {
         &self.inner.frame
@@ -122,7 +122,7 @@ impl World {
         decode(&self.call_raw(function, args, until).await?)
     }
 
-    /// The same, undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
+    /// Like [`Self::call`], undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
     ///
     /// # Errors
     /// [`WorldError`]
@@ -170,7 +170,7 @@ impl World {
         decode(&self.adopt_raw(backend_node_id, function, args, until).await?)
     }
 
-    /// The same, undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
+    /// Like [`Self::adopt`], undecoded: the reply parses as [`Returned`], borrowing, and holds no exception.
     ///
     /// # Errors
     /// As [`World::adopt`].
@@ -314,8 +314,8 @@ fn context_of(handle: &str) -> Option<&str> {
     handle.rsplit_once('.').map(|(context, _)| context)
 }
 
-/// Whether this is how Chrome reports that a document went away. It has no error codes for it; the texts
-/// are those of V8's inspector, verified on Chromium 156.
+/// Returns `true` if this is how Chrome reports that a document went away. It has no error codes for it; the texts are
+/// those of V8's inspector, verified on Chromium 156.
 pub(crate) fn is_context_gone(error: &CallError, session: &Session) -> bool {
     match error {
         CallError::Protocol { message, .. } => [

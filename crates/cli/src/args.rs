@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
-    /// Remove old runs
+    /// Remove recorded runs by age, number or total size; the newest are kept
     Prune(PruneArgs),
     /// Write recorded runs in the formats of other software
     Export(ExportArgs),
@@ -125,25 +125,25 @@ pub(crate) struct BrowserArgs {
     /// Start Chrome without its sandbox; implied for root
     #[arg(long, conflicts_with = "cdp")]
     pub(crate) no_sandbox: bool,
-    /// What the traffic of the run needs; no flag.
+    /// Needs of the run's traffic; no flag.
     #[arg(skip)]
     pub(crate) wire: Wire,
-    /// Where a launched browser puts downloads, for the run to keep; no flag.
+    /// Directory where a launched browser puts downloads, for the run to keep; no flag.
     #[arg(skip)]
     pub(crate) downloads: Option<PathBuf>,
 }
 
-/// What the traffic of a run needs of its browser.
+/// Needs of a run's traffic that its browser has to meet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wire {
     pub(crate) setting: Option<Setting>,
-    /// Pages drift.
+    /// `true` if pages drift during the run.
     pub(crate) is_drifting: bool,
-    /// Nothing may reach the network.
+    /// `true` if nothing may reach the network.
     pub(crate) is_offline: bool,
 }
 
-/// What is allowed on a page.
+/// Policy of what is allowed on a page.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Policy")]
 pub(crate) struct PolicyArgs {
@@ -172,7 +172,7 @@ pub(crate) struct PolicyArgs {
     pub(crate) profile: Profile,
 }
 
-/// What keeps Chrome behind the proxy.
+/// Means that keep Chrome behind the proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Isolation {
     #[default]
@@ -187,7 +187,7 @@ pub(crate) struct ContainmentArgs {
     /// Start Chrome without the proxy of the policy, which then holds for steps and navigations only
     #[arg(long, conflicts_with_all = ["cdp", "isolation"])]
     pub(crate) direct: bool,
-    /// What keeps Chrome behind the proxy: a network namespace of Linux, flags of Chrome, or the first that works
+    /// Means to keep Chrome behind the proxy: a network namespace of Linux, flags of Chrome, or the first that works
     #[arg(long, value_enum, default_value_t, conflicts_with = "cdp", env = "CUEBOOK_ISOLATION")]
     pub(crate) isolation: Isolation,
 }
@@ -225,7 +225,7 @@ pub(crate) struct RunOptions {
     /// Change what pages get, for experiments: mixed, all, or kinds of drift such as changed-texts,overlays
     #[arg(long, value_name = "KINDS")]
     pub(crate) drift: Option<Drifts>,
-    /// What the drift is drawn from
+    /// Seed of the drift
     #[arg(long, value_name = "N", default_value_t = 0, requires = "drift")]
     pub(crate) drift_seed: u64,
     /// Copy each file that a step downloads to this directory, under the name that the page suggests
@@ -251,10 +251,10 @@ pub(crate) struct RunOptions {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Task in words
+    /// Task in words, quoted as one argument
     #[arg(required_unless_present = "goal")]
     pub(crate) task: Option<String>,
-    /// What is to hold in the end, in place of a task: a JSON file with conditions, or - for standard input. A search finds
+    /// Conditions that are to hold in the end, in place of a task: a JSON file, or - for standard input. A search finds
     /// the steps, without a model; a --planner that is named chooses among what it finds
     #[arg(long, value_name = "FILE", conflicts_with_all = ["task", "dry_run", "plan"])]
     pub(crate) goal: Option<PathBuf>,
@@ -326,7 +326,7 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// What the planner gets of a page. The flag is the consent to send pictures to its server.
+    /// Returns the form in which the planner gets a page. The flag is the consent to send pictures to its server.
     pub(crate) const fn sight(&self) -> Sight {
         if self.vision { Sight::Pictures } else { Sight::Words }
     }
@@ -424,7 +424,7 @@ pub(crate) enum PolicyCommand {
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// URL to judge
+    /// URL that the policy is asked about
     pub(crate) target: String,
     /// Method of the request
     #[arg(long, default_value = "GET")]
@@ -435,7 +435,7 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
-    /// Document to describe
+    /// Document whose JSON Schema is printed
     #[arg(value_parser = document(), default_value = "plan")]
     pub(crate) document: Document,
     /// Dialect of the decoder that a plan is written for
@@ -611,19 +611,19 @@ pub(crate) struct StatsArgs {
     /// How much a rate may fall under --gate, as a share
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
     pub(crate) tolerance: f64,
-    /// What a model costs per million tokens read and written, such as gpt-5=1.25,10; may be repeated
+    /// Price of a model per million tokens read and written, such as gpt-5=1.25,10; may be repeated
     #[arg(long = "price", value_name = "MODEL=IN,OUT", value_parser = price)]
     pub(crate) prices: Vec<Price>,
 }
 
-/// What a model costs, in any currency.
+/// Price of a model, in any currency.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Price {
     /// The model, as its server names it.
     pub(crate) model: String,
-    /// For a million tokens that it reads.
+    /// Price of a million tokens that it reads.
     pub(crate) input: f64,
-    /// For a million tokens that it writes.
+    /// Price of a million tokens that it writes.
     pub(crate) output: f64,
 }
 
@@ -685,14 +685,14 @@ pub(crate) struct ExportArgs {
     /// Directories of runs, or of several runs
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Format
+    /// Format in which the runs are written
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// Where to write: a directory that is empty, missing, or written by an export of this format; the same in a
     /// bucket, as s3://…, gs://… or az://…; with --to otlp the http URL of a collector. What is whole there is kept
     #[arg(long, value_name = "DIR|URL")]
     pub(crate) out: PathBuf,
-    /// What to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
+    /// Parts to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
     #[arg(long, value_name = "PROFILE", value_parser = redaction())]
     pub(crate) redact: Option<Redaction>,
     /// Remove an export that is there, and make it again
@@ -707,7 +707,7 @@ pub(crate) struct QueryArgs {
     pub(crate) runs: Vec<PathBuf>,
     /// A SELECT over `runs`, `steps`, `conditions`, `candidates`, `requests` and `planning`
     pub(crate) sql: String,
-    /// Print CSV
+    /// Print the rows as CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// Keep the tables in this directory for the next query; an export to parquet with --redact none
@@ -787,7 +787,7 @@ pub(crate) struct BenchArgs {
     /// Page with two buttons and a text field; the first button and the field must be in view
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
-    /// Samples per metric
+    /// Samples per metric, after one round that warms up
     #[arg(long, default_value_t = 20)]
     pub(crate) rounds: u32,
     /// Write the text form of a full observation to this file
@@ -801,7 +801,7 @@ pub(crate) struct BenchArgs {
 pub(crate) enum ObservationFormat {
     /// Lines such as `- button "Submit" [c2]`
     Text,
-    /// The whole document
+    /// The observation as one JSON document
     Json,
     /// An outline like Playwright's
     Yaml,
@@ -839,11 +839,11 @@ fn gate() -> impl TypedValueParser<Value = Gate> {
 /// A planner, as `--planner` names it.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannerArg {
-    /// What is configured, answers or has a key.
+    /// The planner that is configured, answers or has a key.
     Auto,
     /// A program and its arguments.
     Exec(Vec<String>),
-    /// This one.
+    /// A planner that the flag names.
     Of(Engine),
 }
 
@@ -990,7 +990,7 @@ fn typed_first(command: clap::Command, words: &[OsString]) -> clap::Command {
     command.mut_subcommands(|subcommand| subcommand.mut_args(without))
 }
 
-/// `500ms`, `3s`, `2m`.
+/// Parses `500ms`, `3s` or `2m`: at least 1 ms, at most a day.
 fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("expected a duration such as 500ms, 3s or 2m, saw `{}`", crate::text::plain(text));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -124,13 +124,13 @@ pub(crate) struct Job {
     pub(crate) planned_repairs: u32,
     /// Time limit of one plan. `None` for that of the controller.
     pub(crate) plan_timeout: Option<Duration>,
-    /// Whether each plan is explained.
+    /// `true` if each plan is explained.
     pub(crate) explain: bool,
-    /// What the planner gets of a page.
+    /// Form in which the planner gets a page.
     pub(crate) sight: Sight,
     /// Condition to wait for on the page to start on.
     pub(crate) wait_for: Option<WaitFor>,
-    /// What is known of the targets of a recorded plan.
+    /// Known facts about the targets of a recorded plan.
     pub(crate) recall: Recall,
     /// Plans of earlier runs, for the planner.
     pub(crate) known_plans: KnownPlans,
@@ -177,7 +177,7 @@ impl Job {
         }
     }
 
-    /// A recorded plan.
+    /// A recorded plan, with the fingerprints and locators by which its targets are found again.
     pub(crate) fn replay(recording: &Recording, secrets: Secrets) -> Self {
         let known = recording.targets.clone().into_iter();
         Self {
@@ -196,7 +196,7 @@ pub(crate) struct Ended {
     pub(crate) dir: RunDir,
     /// The tab in which it ended.
     pub(crate) page: PageId,
-    /// What a replay without a network asked for.
+    /// Requests of a replay without a network; `None` for other runs.
     pub(crate) offline: Option<Offline>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
-/// The command succeeded.
+/// Exit code of a command that succeeded.
 pub(crate) const OK: u8 = 0;
 /// The task or a step failed.
 pub(crate) const FAILED: u8 = 1;
@@ -28,7 +28,7 @@ pub(crate) const INVALID: u8 = 2;
 /// There is no usable browser or model.
 pub(crate) const NO_BROWSER: u8 = 3;
 
-/// An exit code.
+/// Exit code of the process; for a run, [`RunResult::exit_code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exit(u8);
 
@@ -98,7 +98,7 @@ impl Refusal {
     }
 }
 
-/// An invalid plan.
+/// Refuses an invalid plan with the code of its first violation.
 impl From<Violations> for Refusal {
     fn from(violations: Violations) -> Self {
         let violations = violations.into_vec();

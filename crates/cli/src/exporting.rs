@@ -1,4 +1,5 @@
-//! What commands that export share: the runs, the progress, the folder on the way, and why there is no export.
+//! Shared code of the commands that export: the runs, the progress, the folder on the way, and the reason if there is
+//! no export.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;

@@ -81,7 +81,7 @@ pub(crate) fn modeler(tab: &Tab, digest: DigestKey) -> LivePageModeler {
     LivePageModeler::new(tab.browser.clone(), digest, options)
 }
 
-/// Observes the tab.
+/// Observes the tab. The error is that of a failed run if only the page was lost, not the browser.
 pub(crate) async fn observe(
     modeler: &mut LivePageModeler,
     tab: &Tab,

@@ -29,12 +29,12 @@ impl AnyPlanner {
     }
 }
 
-/// What to do when the server of a model fails.
+/// Advice for a failure of the server of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Advice {
-    /// It cannot be reached or started.
+    /// The advice if it cannot be reached or started.
     pub(crate) unreachable: String,
-    /// It rejects the request.
+    /// The advice if it rejects the request.
     pub(crate) rejected: String,
 }
 

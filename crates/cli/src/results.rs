@@ -1,4 +1,4 @@
-//! What the steps of a plan read, for people.
+//! Results of the reading steps of a plan, for people.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::text::{plain, plain_lines};
 
-/// What the steps of a plan read, in their order: texts as they are, documents as JSON, pictures by their files. With
-/// several of them, each has a title.
+/// Returns the results of the reading steps of a plan in their order: texts as they are, documents as JSON, pictures by
+/// their files. With several of them, each has a title.
 pub(crate) fn in_words(steps: &[StepReport], run: &Path) -> String {
     let is_read = |step: &&StepReport| step.result == StepResult::Ok && step.origin == StepOrigin::Plan && reads(step);
     let read: Vec<(&StepReport, &Value)> =
@@ -27,7 +27,7 @@ pub(crate) fn in_words(steps: &[StepReport], run: &Path) -> String {
     out
 }
 
-/// Whether what a step returns is what it was for. That a page became idle is none.
+/// Returns `true` if the step's result is its purpose. A page that became idle is no such result.
 fn reads(step: &StepReport) -> bool {
     use Action as A;
     matches!(

@@ -24,10 +24,10 @@ pub(crate) struct Caught {
     pub(crate) refused: u64,
 }
 
-/// By error.
+/// Counts by kind of error, shared by all workers of an evaluation.
 pub(crate) type Tally = Arc<Mutex<BTreeMap<ModelError, Caught>>>;
 
-/// Errs.
+/// Planner that puts `errors` into a share of another planner's answers.
 pub(crate) struct Simulated {
     pub(crate) planner: Box<dyn BoxedPlanner>,
     pub(crate) errors: Errors,
@@ -35,11 +35,11 @@ pub(crate) struct Simulated {
     pub(crate) state: Mutex<State>,
 }
 
-/// What a model keeps in mind.
+/// State that a simulated model keeps between answers.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) random: u64,
-    /// Its last answer.
+    /// The last plan before errors, for [`ModelError::StalePlan`]; `None` before the first answer.
     last: Option<Value>,
 }
 

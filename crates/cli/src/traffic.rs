@@ -1,4 +1,4 @@
-//! What a run does with the traffic of its browser: nothing, record it, or answer it from a recording.
+//! Handling of the traffic of a run's browser: nothing, record it, or answer it from a recording.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::text::{plain, with_sources};
 /// Time limit for the browser to begin.
 const BEGIN: Duration = Duration::from_secs(10);
 
-/// What a run does with its traffic, before there is a browser.
+/// Handling of a run's traffic, before there is a browser.
 pub(crate) enum Traffic {
     Live,
     Record(TrafficLog),
     Replay(Fixtures),
 }
 
-/// The same while the run goes on.
+/// Like [`Traffic`], while the run goes on.
 pub(crate) enum Running {
     Live,
     Recording(Recorder),
     Replaying(Replayer, Fixtures),
 }
 
-/// What a replay without a network asked for.
+/// Counts of the requests of a replay without a network.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Offline {

@@ -1,5 +1,5 @@
-//! What a user of the facade waits for: a form that one plan fills, and look, click, look. The layers and conditions are
-//! the default ones, and every run has its durable log.
+//! Measures the waits of a user of the facade: a form that one plan fills, and look, click, look. The layers and
+//! conditions are the default ones, and every run has its durable log.
 //!
 //! `cargo xtask bench --forms` builds and runs it: `forms URL ROUNDS RUNS PLAN` prints `{"<metric>": {"median", "min",
 //! "max", "n"}, …}`, in milliseconds. PLAN has locators by label, for which the ids of an observation are put here.
@@ -102,7 +102,7 @@ fn id_of(seen: &Observation, name: &str) -> Result<String> {
     Ok(candidate.with_context(|| format!("the page has no {name}"))?.id.to_string())
 }
 
-/// What the page holds, from the page itself.
+/// Returns the content of the form, from the page itself.
 async fn held(agent: &Agent) -> Result<Value> {
     let browser = agent.browser().context("the agent has no browser")?;
     let page = browser.page(&TargetId::from(agent.page().as_str())).context("the tab is gone")?;

@@ -23,7 +23,7 @@ use crate::error::AgentError;
 use crate::fresh;
 use crate::keeping::Keeping;
 
-/// Boxed layers.
+/// Layers as trait objects: an agent has one type, whatever its layers are.
 pub(crate) type Boxes = Layers<
     Box<dyn BoxedPageModeler>,
     Box<dyn BoxedPlanner>,

@@ -44,7 +44,7 @@ pub enum BrowserSource {
     HandedOver {
         /// `http://host:port` or a `ws://` address.
         endpoint: String,
-        /// Which tab.
+        /// Tab to take over, by its id or by its title or URL.
         tab: OpenTab,
     },
     /// Already connected. It stays open.
@@ -87,9 +87,9 @@ pub enum Containment {
     /// In a network namespace where one can be made, otherwise by flags of the browser.
     #[default]
     Proxy,
-    /// The same, only in a network namespace. Needs Linux, and `CAP_SYS_ADMIN`.
+    /// Like [`Self::Proxy`], only in a network namespace. Needs Linux, and `CAP_SYS_ADMIN`.
     Namespace,
-    /// The same, by flags of the browser.
+    /// Like [`Self::Proxy`], by flags of the browser.
     Flags,
     /// As the system does. The policy then holds for steps and navigations only.
     None,
@@ -98,28 +98,28 @@ pub enum Containment {
 /// A tab of a browser.
 #[derive(Debug)]
 pub struct Tab {
-    /// The browser.
+    /// Browser that has the tab.
     pub browser: Arc<Browser>,
-    /// The tab.
+    /// Id of the tab's target in `browser`.
     pub page: PageId,
     ending: Ending,
     egress: Option<(Egress, Isolation)>,
 }
 
-/// What keeps a browser from getting past the proxy.
+/// Means that keep a browser from getting past the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Isolation {
     /// A network of its own, with the proxy as the only way out; and the flags.
     Namespace,
-    /// Flags of the browser.
+    /// Flags of the browser alone.
     Flags,
 }
 
-/// What is closed with a tab.
+/// Part of a browser that is closed with a tab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ending {
-    /// The browser if it was launched for this tab; what is ours in it if it was attached to.
+    /// The browser if it was launched for this tab; only our things in it if it was attached to.
     Browser,
     /// The tab, and those that it opened.
     Tab,
@@ -230,13 +230,13 @@ impl Tab {
         self.egress.as_ref().map(|(egress, _)| egress)
     }
 
-    /// What keeps a contained browser from getting past its proxy.
+    /// Returns the means that keep a contained browser from getting past its proxy; `None` if it is not contained.
     #[must_use]
     pub fn isolation(&self) -> Option<Isolation> {
         self.egress.as_ref().map(|(_, isolation)| *isolation)
     }
 
-    /// What its proxy denies; nothing if it is not contained.
+    /// Returns the denials of its proxy; none if it is not contained.
     #[must_use]
     pub fn denials(&self) -> Arc<dyn Denials> {
         match &self.egress {

@@ -123,7 +123,7 @@ impl AgentBuilder {
         self
     }
 
-    /// What the planner gets of a page.
+    /// Form in which the planner gets a page.
     pub const fn sight(mut self, sight: Sight) -> Self {
         self.sight = sight;
         self
@@ -159,7 +159,7 @@ impl AgentBuilder {
         self
     }
 
-    /// The page modeler.
+    /// Replaces the page modeler. Default: [`LivePageModeler`].
     pub fn modeler(mut self, modeler: impl PageModeler + 'static) -> Self {
         self.modeler = Some(Box::new(modeler));
         self
@@ -171,7 +171,7 @@ impl AgentBuilder {
         self
     }
 
-    /// The executor.
+    /// Replaces the executor. Default: [`LiveExecutor`].
     pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
         self.executor = Some(Box::new(executor));
         self

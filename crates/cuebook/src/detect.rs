@@ -33,7 +33,7 @@ pub struct Detected {
 }
 
 impl Detected {
-    /// Whether pages are sent to another machine.
+    /// Returns `true` if pages are sent to another machine.
     #[must_use]
     pub fn is_remote(&self) -> bool {
         let address = self.config.address();

@@ -65,7 +65,7 @@ pub enum Uncontained {
     /// The proxy did not see what a page requested.
     #[error("expected the proxy to see a request to {host}, saw none")]
     Unseen {
-        /// The host.
+        /// Host of the request: `127.0.0.1`, or `self-test.invalid`, which does not exist.
         host: &'static str,
     },
     /// The page was not ready, or did not come to its end.
@@ -77,7 +77,7 @@ pub enum Uncontained {
     /// The browser did not say how it was started.
     #[error("expected the browser to state its command line")]
     CommandLine(#[from] CallError),
-    /// Its script failed.
+    /// The script of the self-test did not run in its page.
     #[error("expected the script of the self-test to run")]
     Script(#[from] WorldError),
 }

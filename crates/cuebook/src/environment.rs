@@ -35,7 +35,7 @@ impl FromEnv for SearchPlaces {
     }
 }
 
-/// `$PATH`.
+/// Value of `$PATH`; `None` if it is not set.
 #[must_use]
 pub fn path() -> Option<OsString> {
     std::env::var_os("PATH")
@@ -123,13 +123,13 @@ impl EnvironmentSecrets {
     }
 }
 
-/// `CUEBOOK_SECRET_SHOP` of `shop`.
+/// Name of the variable that holds a secret: `CUEBOOK_SECRET_SHOP` for `shop`.
 pub(crate) fn variable_of(reference: &CredentialRef) -> String {
     let in_capitals = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     SECRET.chars().chain(reference.as_str().chars().map(in_capitals)).collect()
 }
 
-/// Whether a text is the value of this secret of the environment.
+/// Returns `true` if a text is the value of this secret of the environment.
 pub(crate) fn secret_is(reference: &CredentialRef, text: &str) -> bool {
     std::env::var_os(variable_of(reference)).is_some_and(|value| value == text)
 }

@@ -34,7 +34,7 @@ pub enum AgentError {
     /// The policy denies the page to start on.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// A layer broke.
+    /// A layer returned an error, as opposed to a step that failed.
     #[error(transparent)]
     Layer(#[from] BoxError),
 }

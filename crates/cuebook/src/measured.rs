@@ -96,7 +96,7 @@ where
         Ok(browser)
     }
 
-    /// Closes the browsers.
+    /// Closes the browsers of all workers; errors in closing are ignored.
     pub async fn close(self) {
         for (_, browser) in self.browsers.into_inner().into_values() {
             browser.close(Instant::now() + PATIENCE).await.ok();
@@ -146,7 +146,7 @@ pub struct Measured {
     _drifter: Option<Drifter>,
 }
 
-/// What cannot be opened for an agent.
+/// Failure to open the page of an agent.
 #[derive(Debug, thiserror::Error)]
 enum OpeningError {
     #[error("every layer that needs a browser was replaced: there is no page to open")]

@@ -27,7 +27,7 @@ use crate::environment;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PlannerConfig {
-    /// The planner.
+    /// Planner to use; the other fields apply to some of them only.
     pub engine: Engine,
     /// The model, as its server names it. Required for the servers of OpenAI and Anthropic.
     #[serde(default)]
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Whether pictures of pages may be sent to it.
+    /// Returns `true` if pictures of pages may be sent to it.
     #[must_use]
     pub const fn takes_pictures(self) -> bool {
         matches!(self, Self::Ollama | Self::OpenAi | Self::Anthropic | Self::Process)
@@ -139,9 +139,9 @@ pub enum PlannerConfigError {
     /// The file cannot be read.
     #[error("the configuration {} cannot be read", path.display())]
     File {
-        /// The file.
+        /// Configuration file that was given.
         path: PathBuf,
-        /// Why.
+        /// I/O error from reading it.
         source: std::io::Error,
     },
     /// The text is not a configuration.
@@ -153,9 +153,9 @@ pub enum PlannerConfigError {
     /// The variable of the key is not set.
     #[error("the planner `{}` needs a key in ${variable}", engine.as_str())]
     NoKey {
-        /// The planner.
+        /// Planner that needs a key.
         engine: Engine,
-        /// The variable.
+        /// Environment variable that is not set, such as `OPENAI_API_KEY`.
         variable: String,
     },
     /// The scripted planner has no plan.
@@ -262,7 +262,7 @@ impl PlannerConfig {
         }
     }
 
-    /// Whether the server is that of OpenAI or Anthropic itself.
+    /// Returns `true` if the server is that of OpenAI or Anthropic itself.
     #[must_use]
     pub fn is_official(&self) -> bool {
         let is_at = |server: Server| self.address().trim_end_matches('/') == server.address;

@@ -17,7 +17,7 @@ pub(crate) fn reference(kind: ArtifactKind, media_type: &str, bytes: &[u8]) -> A
     }
 }
 
-/// Whether `path` is that of a file with this digest, with any known extension.
+/// Returns `true` if `path` is that of a file with this digest, with any known extension.
 pub(crate) fn names(path: &str, digest: &str) -> bool {
     let folder: String = digest.chars().take(2).collect();
     path.strip_prefix("artifacts/")

@@ -17,7 +17,7 @@ pub enum DataError {
     /// A file operation failed.
     #[error("cannot {doing} {}", path.display())]
     Io {
-        /// The operation.
+        /// Operation that failed, for the message.
         doing: Doing,
         /// The file or folder.
         path: PathBuf,
@@ -30,9 +30,9 @@ pub enum DataError {
         path.display()
     )]
     LogFails {
-        /// The operation.
+        /// Operation that failed: a write, or a wait for the disk.
         doing: Doing,
-        /// The log.
+        /// Path of the run's `log.jsonl`.
         path: PathBuf,
         /// Steps whose commit is on the disk.
         committed: u32,
@@ -50,7 +50,7 @@ pub enum DataError {
     /// A folder without runs.
     #[error("expected the folder of a run, or of runs, saw no log.jsonl in or below {}", path.display())]
     NoRun {
-        /// The folder.
+        /// Folder that was searched, with the folders directly in it.
         path: PathBuf,
     },
     /// A document cannot be redacted, or not be written as JSON.
@@ -59,9 +59,9 @@ pub enum DataError {
     /// An entry is too long for readers.
     #[error("expected an entry of at most {limit} bytes, saw {seen}")]
     TooLong {
-        /// The upper bound.
+        /// Upper bound in bytes.
         limit: u64,
-        /// Its length.
+        /// Length of the entry in bytes.
         seen: u64,
     },
     /// The log failed before, or is closed.
@@ -70,19 +70,19 @@ pub enum DataError {
     /// An entry is out of order. The order is: header; calls, and begin and commit of their steps; end.
     #[error("expected {expected}, saw {seen}")]
     OutOfOrder {
-        /// What is allowed.
+        /// The entry that is allowed here.
         expected: &'static str,
-        /// What was written or read.
+        /// The entry that was written or read.
         seen: &'static str,
     },
     /// A step is committed without being begun, or begun twice.
     #[error("expected {expected} for step {step_index}, attempt {attempt}")]
     Ticket {
-        /// What is allowed.
+        /// Description of the entry that is allowed.
         expected: &'static str,
-        /// The step.
+        /// Position of the step in order of execution.
         step_index: u32,
-        /// Its attempt.
+        /// Number of the step's attempt.
         attempt: u32,
     },
     /// An entry of another run.
@@ -102,7 +102,7 @@ pub enum DataError {
     /// A complete line is not a JSON object.
     #[error("the line is not a JSON object, at column {column}")]
     NotJson {
-        /// 1-based.
+        /// 1-based column of the line.
         column: usize,
         /// The error of the parser.
         source: serde_json::Error,
@@ -113,9 +113,9 @@ pub enum DataError {
     /// The line of a log that has an error.
     #[error("line {line}")]
     Line {
-        /// 1-based.
+        /// 1-based line of the file.
         line: u64,
-        /// The error.
+        /// The error of that line.
         source: Box<DataError>,
     },
     /// The reference or the content of an artifact is wrong.
@@ -129,7 +129,7 @@ pub enum DataError {
     /// The content of an observation is not what its entry says.
     #[error("expected observation {} as the log states it, saw other content", .id.0)]
     Observation {
-        /// Which one.
+        /// Observation whose stored content differs.
         id: ObservationId,
     },
     /// A run that cannot be replayed.
@@ -139,7 +139,7 @@ pub enum DataError {
         step: Option<u32>,
         /// The step in words, its names escaped.
         what: String,
-        /// Why.
+        /// Obstacle to the replay.
         why: Unreplayable,
     },
     /// The worker thread has stopped: the program is ending.
@@ -153,15 +153,15 @@ pub enum DataError {
 pub enum Doing {
     /// Create a file or folder.
     Create,
-    /// Open or read.
+    /// Open or read a file, or list a folder.
     Read,
-    /// Write.
+    /// Write a file's content.
     Write,
     /// Wait until it is on the disk.
     Sync,
     /// Rename to the final name.
     Rename,
-    /// Remove.
+    /// Remove a file or folder.
     Remove,
 }
 

@@ -3,7 +3,7 @@
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::record::{CasePart, RecordedTarget, RunHeader, StepRecord};
 
-/// What a run is about: its task, its test case, or the plan that it ran and where.
+/// Returns the subject of a run in words: its task, its test case, or the plan that it ran and where.
 pub(crate) fn run(header: &RunHeader) -> String {
     if let Some(task) = &header.task {
         return task.clone();

@@ -21,7 +21,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Whether there are no differences.
+    /// Returns `true` if there are no differences.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.differences.is_empty()
@@ -31,9 +31,9 @@ impl Judgement {
 /// Before or after the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// A precondition.
+    /// A precondition, judged before the action.
     Pre,
-    /// A postcondition.
+    /// A postcondition, judged after the action.
     Post,
 }
 
@@ -43,7 +43,7 @@ pub enum Side {
 pub struct Difference {
     /// 0-based position of the step in order of execution.
     pub step_index: u32,
-    /// Its attempt.
+    /// 1-based attempt of the step.
     pub attempt: u32,
     /// The kind of difference.
     pub what: Mismatch,
@@ -53,26 +53,26 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// The verdict differs.
+    /// The verdict on the recorded facts is not the recorded one.
     Verdict {
         /// The list of the condition.
         side: Side,
         /// 0-based position in the list.
         position: usize,
-        /// The condition.
+        /// The condition that was judged again.
         condition: Box<Condition>,
         /// The verdict in the record.
         recorded: Verdict,
-        /// The verdict now.
+        /// The verdict that judging again gives.
         judged: Verdict,
     },
-    /// Whether the condition held before the action differs.
+    /// The flag that says if the condition held before the action differs.
     Vacuous {
         /// 0-based position among the postconditions.
         position: usize,
-        /// The condition.
+        /// The postcondition whose flag differs.
         condition: Box<Condition>,
-        /// Whether it held before, in the record.
+        /// `true` if it held before the action, in the record.
         recorded: bool,
     },
     /// The record has the result ok, but a stated condition does not hold.

@@ -101,19 +101,19 @@ impl KnownPlans {
         Ok(())
     }
 
-    /// How many plans there are.
+    /// Returns the number of known plans.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.plans.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if no plan is known.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.plans.is_empty()
     }
 
-    /// Whether nothing of it is a secret by now. The texts of its steps are in its task.
+    /// Returns `true` if no part of the plan is a known secret at present. The texts of its steps are in its task.
     fn may_show(&self, known: &Known) -> bool {
         self.redactor.as_ref().is_none_or(|redactor| redactor.redact(&known.task) == known.task)
     }
@@ -164,7 +164,7 @@ impl Known {
     }
 }
 
-/// Whether `next` is of the same plan.
+/// Returns `true` if `next` is a step of the plan that `step` is of.
 fn continues(step: &StepRecord, next: &StepRecord) -> bool {
     step.planning == next.planning && step.plan_id == next.plan_id && step.plan_index <= next.plan_index
 }
@@ -192,13 +192,13 @@ fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<KnownStep>> {
     Some(steps)
 }
 
-/// What a step means for the plan that it is of.
+/// Consequence of a step for the remembered plan that it belongs to.
 enum Kept {
-    /// It is kept.
+    /// The step is kept.
     Yes,
     /// It says nothing about how the task is done.
     LeftOut,
-    /// The plan is not kept.
+    /// The whole plan is dropped.
     Plan,
 }
 

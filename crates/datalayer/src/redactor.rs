@@ -223,7 +223,7 @@ mod tests {
 
     const CANARY: &str = "CANARY-7f3a\"&é\n";
 
-    /// What is left of the canary's parts after redaction.
+    /// Returns `true` if a part of the canary is left after redaction.
     fn leaks(text: &str) -> bool {
         ["CANARY", "7f3a"].iter().any(|part| text.contains(part))
     }

@@ -27,7 +27,7 @@ pub struct Retention {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoredRun {
-    /// Its folder.
+    /// Folder of the run, with its log and artifacts.
     pub dir: RunDir,
     /// When its log was last written.
     pub written: SystemTime,

@@ -77,26 +77,26 @@ impl RunDir {
         Ok(found)
     }
 
-    /// Whether a process writes its log. Where that cannot be known, as without locks, it counts as running unless there
-    /// is no log.
+    /// Returns `true` if a process is writing the log. Where that cannot be known, as without locks, it counts as
+    /// running unless there is no log.
     #[must_use]
     pub fn is_running(&self) -> bool {
         File::open(self.log_path()).is_ok_and(|log| !try_lock(&log))
     }
 
-    /// The folder.
+    /// Path of the folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its log.
+    /// Path of the log, `log.jsonl`; it may not exist.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.path.join(LOG)
     }
 
-    /// Its report.
+    /// Path of the report, `report.json`; it may not exist.
     #[must_use]
     pub fn report_path(&self) -> PathBuf {
         self.path.join(REPORT)

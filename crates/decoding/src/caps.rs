@@ -45,13 +45,13 @@ impl Default for Caps {
     }
 }
 
-/// What a specification leaves out.
+/// Counts of the parts of a page that a specification leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
-    /// Candidates beyond [`Caps::candidates`].
+    /// Candidates beyond the bound [`Caps::candidates`].
     pub surplus: usize,
-    /// Ambiguous candidates.
+    /// Candidates that are ambiguous.
     pub ambiguous: usize,
     /// Candidates in frames where the policy does not let a model act.
     pub forbidden: usize,

@@ -10,18 +10,18 @@ use serde_json::Value;
 /// A grammar: definitions, and the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// What is referred to more than once, such as the ids of a capability.
+    /// Nodes that are referred to more than once, such as the ids of a capability.
     pub definitions: Vec<Definition>,
-    /// What a sentence is.
+    /// The node that every sentence matches.
     pub root: Node,
 }
 
-/// A named node.
+/// A node that [`Node::Reference`] refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Letters and digits, unique in its document.
     pub name: String,
-    /// Its value.
+    /// The node that the name stands for.
     pub node: Node,
 }
 
@@ -29,10 +29,10 @@ pub struct Definition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DefinitionIndex(pub(crate) usize);
 
-/// One value.
+/// Set of JSON values that may stand at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// A definition's value.
+    /// The values of a definition of the same document.
     Reference(DefinitionIndex),
     /// An object without a tag.
     Object(Vec<Member>),
@@ -40,20 +40,20 @@ pub enum Node {
     Union(Union),
     /// One of these scalars, at least one, without repetitions.
     Enum(Vec<Value>),
-    /// A string.
+    /// A string of a bounded form.
     Text(Text),
-    /// An integer.
+    /// An integer of a range, both ends included.
     Integer {
-        /// The least.
+        /// The least value, included.
         min: i64,
-        /// The greatest.
+        /// The greatest value, included.
         max: i64,
     },
-    /// A boolean.
+    /// Either `true` or `false`.
     Boolean,
-    /// An array.
+    /// An array of items of one kind.
     Array {
-        /// Its items.
+        /// The node of each item.
         item: Box<Node>,
         /// The least number of items.
         min: u32,
@@ -67,18 +67,18 @@ pub enum Node {
 pub struct Member {
     /// Its name on the wire.
     pub name: String,
-    /// Its value.
+    /// The node of its value.
     pub node: Node,
-    /// Whether it may be omitted.
+    /// Presence of the member: required or optional.
     pub presence: Presence,
 }
 
-/// Whether a member may be omitted.
+/// Presence of a member in the sentences of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// Present in every sentence.
     Required,
-    /// May be omitted.
+    /// May be omitted from a sentence.
     Optional,
 }
 
@@ -120,13 +120,13 @@ impl Union {
 pub struct Variant {
     /// The value of the tag.
     pub name: String,
-    /// What it is for, in a sentence, for dialects that have descriptions.
+    /// Purpose of the variant in one sentence, for dialects that have descriptions.
     pub description: String,
     /// Its members after the tag.
     pub members: Vec<Member>,
 }
 
-/// A string.
+/// Form of a string, with its bounds in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// Any text of `min` to `max` characters without control characters other than tab and line breaks.
@@ -157,7 +157,7 @@ pub enum Text {
 pub struct UrlOrigin {
     /// Everything before the host, such as `https://`.
     pub front: String,
-    /// Whether one more label precedes the host.
+    /// `true` if one more label precedes the host.
     pub subdomain: bool,
     /// Host and port, with the dot before it where a label precedes it.
     pub host: String,
@@ -210,7 +210,7 @@ impl Document {
         &self.definitions[index.0]
     }
 
-    /// Follows references.
+    /// Follows references to the node that they lead to.
     #[must_use]
     pub fn resolve<'a>(&'a self, node: &'a Node) -> &'a Node {
         match node {
@@ -288,7 +288,7 @@ pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Node {
     Node::Enum(words.into_iter().map(Value::from).collect())
 }
 
-/// Collects definitions.
+/// Collects definitions so that equal nodes share one.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentBuilder {
     definitions: Vec<Definition>,

@@ -91,7 +91,7 @@ pub(super) fn positional_of_condition(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a parameter is written without quotes: ids and keywords, never text.
+/// Returns `true` if the parameter is written without quotes: ids and keywords are, text never is.
 pub(super) fn is_bare_member(name: &str) -> bool {
     matches!(
         name,
@@ -112,7 +112,7 @@ pub(super) fn is_bare_member(name: &str) -> bool {
     )
 }
 
-/// Whether a string may stand without quotes: nothing else that the form has begins like it.
+/// Returns `true` if the string may stand without quotes, because nothing else in the form begins like it.
 pub(super) fn is_bare(text: &str) -> bool {
     let plain =
         text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+'));

@@ -39,9 +39,9 @@ pub enum MaskError {
     /// The vocabulary is empty, or does not contain its end token.
     #[error("expected an end token below {size}, saw {end}")]
     BadVocabulary {
-        /// Tokens.
+        /// Number of tokens in the vocabulary.
         size: usize,
-        /// The end token.
+        /// The end token that was stated.
         end: u32,
     },
     /// The grammar does not compile.
@@ -53,7 +53,7 @@ pub enum MaskError {
     /// The mask forbids this token.
     #[error("expected a token that the mask allows, saw {token}")]
     Forbidden {
-        /// The token.
+        /// The token that was to be taken.
         token: u32,
     },
     /// The engine did not return one logit for each token.
@@ -67,7 +67,7 @@ pub enum MaskError {
     /// The bound was reached before the sentence ended.
     #[error("expected the sentence to end within {bound} tokens")]
     TooLong {
-        /// The bound.
+        /// Upper bound in tokens: [`GrammarSpec::max_tokens`].
         bound: u64,
     },
 }
@@ -75,9 +75,9 @@ pub enum MaskError {
 /// The form of the sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Compact JSON.
+    /// Compact JSON, without white space between tokens.
     Json,
-    /// The line form.
+    /// The line form: one step per line.
     Lines,
 }
 
@@ -172,7 +172,7 @@ impl Masks {
         Ok(Self { vocabulary, factory, kept: Mutex::new(VecDeque::new()) })
     }
 
-    /// The vocabulary.
+    /// The vocabulary that all masks of this cache are over.
     #[must_use]
     pub const fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
@@ -232,7 +232,7 @@ impl std::fmt::Debug for Mask {
 pub struct Allowed(SimpleVob);
 
 impl Allowed {
-    /// Whether a token is allowed.
+    /// Returns `true` if the token is allowed.
     #[must_use]
     pub fn contains(&self, token: u32) -> bool {
         usize::try_from(token).is_ok_and(|index| index < self.0.len()) && self.0.is_allowed(token)
@@ -269,7 +269,7 @@ impl Mask {
         Ok(())
     }
 
-    /// Whether the sentence is complete and nothing may follow.
+    /// Returns `true` if the sentence is complete and nothing may follow.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.ended
@@ -280,7 +280,7 @@ impl Mask {
         self.matcher.validate_tokens(tokens).unwrap_or(0)
     }
 
-    /// Whether the accepted tokens are a complete sentence.
+    /// Returns `true` if the accepted tokens are a complete sentence.
     pub fn is_whole(&mut self) -> bool {
         self.ended || self.matcher.is_accepting().unwrap_or(false)
     }

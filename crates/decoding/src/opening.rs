@@ -71,8 +71,8 @@ impl<'a> Word<'a> {
     }
 }
 
-/// What the first bytes of a step say: its verb, its target if that has begun, and the text after them.
-/// `None` before the verb, or if another member stands before it.
+/// Reads the first bytes of a step: its verb, its target if that has begun, and the text after them. Returns `None`
+/// before the verb, or if another member stands before it.
 fn read(head: &[u8]) -> Option<(Word<'_>, Option<Word<'_>>, &str)> {
     // A character may be cut at the end.
     let text = head.utf8_chunks().next()?.valid();
@@ -129,7 +129,7 @@ impl<'d> Openings<'d> {
         narrowed.collect()
     }
 
-    /// Whether the next byte belongs to the choice of a verb or a target.
+    /// Returns `true` if the next byte belongs to the choice of a verb or a target.
     #[cfg(feature = "mask")]
     pub(crate) fn is_choosing(&self, step: &OpenStep) -> bool {
         match read(&step.head) {

@@ -3,9 +3,9 @@
 /// The position of a step in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// 0-based, in `steps`.
+    /// 0-based position in the array `steps`.
     Listed(usize),
-    /// `last`.
+    /// The step of the member `last`.
     Last,
     /// 0-based, of the line form.
     #[cfg(feature = "mask")]
@@ -23,7 +23,7 @@ pub(crate) struct OpenStep {
 }
 
 impl OpenStep {
-    /// The same step before its first byte.
+    /// Returns a copy of this step as it was before its first byte.
     #[cfg(feature = "mask")]
     pub(crate) fn unread(&self) -> Self {
         Self { head: Vec::new(), ..self.clone() }
@@ -49,7 +49,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Whether the plan's last bracket was seen.
+    /// Returns `true` once the plan's last bracket has been seen.
     pub(crate) const fn is_done(&self) -> bool {
         self.done
     }

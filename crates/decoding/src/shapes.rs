@@ -18,7 +18,7 @@ use crate::caps::{Caps, LeftOut};
 use crate::foreign;
 use crate::ir::{Document, DocumentBuilder, Member, Node, Text, Union, UrlOrigin, Variant, member, optional, words};
 
-/// What a specification is made of.
+/// Inputs from which the document of a specification is built.
 pub(super) struct Ground<'a> {
     pub(super) observation: &'a Observation,
     pub(super) policy: &'a Policy,
@@ -149,7 +149,7 @@ impl Pools {
 
 /// How the options of a target are written.
 enum Options<'a> {
-    /// These, in words.
+    /// Exactly these texts, each the label of an option, or its value where labels are not unique.
     Spelled(Vec<&'a str>),
     /// By position, below this number: they are known, but too many to list.
     Numbered(usize),
@@ -528,7 +528,7 @@ impl Shaper<'_> {
         self.builder.define("position", Node::Object(vec![member("x", axis.clone()), member("y", axis)]))
     }
 
-    /// What may be stated at one place: a condition, or a group of such.
+    /// Defines the node for what may be stated at one place: a condition, or a group of conditions.
     fn condition(&mut self, stated: Stated) -> Node {
         let simple = self.conditions();
         let simple = self.builder.index("simpleCondition", Node::Union(Union::of("kind", simple)));
@@ -655,9 +655,9 @@ impl Shaper<'_> {
 /// Where a condition stands, which decides whether it may wait and whether it may expect another page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stated {
-    /// Judged at once.
+    /// Judged at once, without a time limit.
     Now,
-    /// Waited for.
+    /// Waited for after a step that is not the last.
     After,
     /// Waited for after the last step.
     AfterLast,
@@ -671,7 +671,7 @@ fn named() -> Member {
     member("name", Node::Text(Text::Free { min: 1, max: NAME }))
 }
 
-/// What can be done while a dialog blocks the page.
+/// Returns `true` if the action can be done while a dialog blocks the page.
 const fn works_under_a_dialog(kind: ActionKind) -> bool {
     use ActionKind as Kind;
     matches!(kind, Kind::AcceptDialog | Kind::DismissDialog | Kind::Finish | Kind::Fail | Kind::AskUser)
@@ -681,7 +681,7 @@ fn modifiers() -> Node {
     Node::Array { item: Box::new(words(["Alt", "Control", "Meta", "Shift"])), min: 0, max: 2 }
 }
 
-/// What a verb is for, for tool descriptions and prompts.
+/// Returns the purpose of a verb, for tool descriptions and prompts.
 #[must_use]
 pub(super) const fn description(kind: ActionKind) -> &'static str {
     use ActionKind as Kind;

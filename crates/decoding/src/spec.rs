@@ -1,4 +1,4 @@
-//! What may be written about one page under one policy.
+//! The specification of a page: everything that may be written about it under one policy.
 //!
 //! Invariants:
 //! - Only unambiguous candidates, in frames where the policy lets a model act, are offered.
@@ -21,7 +21,7 @@ use crate::shapes;
 /// A candidate that a step may name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
-    /// Its id.
+    /// Id by which a step names it.
     pub id: CandidateId,
     /// The risk of clicking it.
     pub click: RiskClass,
@@ -29,7 +29,7 @@ pub struct Offered {
     pub title: String,
 }
 
-/// What may be written about one page: the grammar and what it was made from.
+/// Specification of one page: the grammar of what may be written about it, and what that was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrammarSpec {
     document: Document,
@@ -53,7 +53,7 @@ impl GrammarSpec {
         &self.offered
     }
 
-    /// What it leaves out.
+    /// Returns the counts of what it leaves out.
     #[must_use]
     pub const fn left_out(&self) -> &LeftOut {
         &self.left_out
@@ -93,7 +93,8 @@ impl GrammarSpec {
         }
     }
 
-    /// The same, of which these steps have failed before. They may be written as before, and are weighed by it.
+    /// Returns the specification with these steps recorded as failed before. They may still be written, and are weighed
+    /// down.
     #[must_use]
     pub fn blaming(mut self, failed: impl IntoIterator<Item = (ActionKind, Option<CandidateId>)>) -> Self {
         for step in failed {
@@ -110,7 +111,7 @@ impl GrammarSpec {
     }
 }
 
-/// What may be written about `observation` under `policy`, within the default bounds.
+/// Returns the specification of `observation` under `policy`, within the default bounds.
 #[must_use]
 pub fn specialise(observation: &Observation, policy: &Policy) -> GrammarSpec {
     specialise_with(observation, policy, &Caps::default())
@@ -152,8 +153,8 @@ pub fn specialise_with(observation: &Observation, policy: &Policy, caps: &Caps) 
     GrammarSpec { document, offered, left_out, caps: caps.clone(), hash, failures: BTreeMap::new() }
 }
 
-/// What may be written under `policy` about a page that has everything: the same for every page of a browser. Of the
-/// page, only its size counts.
+/// Returns the document for a page that has everything: it is equal for every page of a browser under `policy`. Of the
+/// observation, only the page size counts.
 pub(crate) fn any_page(observation: &Observation, policy: &Policy, caps: &Caps) -> Document {
     let ground = shapes::Ground { observation, policy, candidates: &[], caps, page: shapes::Page::Any };
     shapes::document(&ground, &mut LeftOut::default())

@@ -28,7 +28,7 @@ pub enum StreamError {
     BadStep {
         /// 0-based position in the plan.
         index: usize,
-        /// What is wrong with it.
+        /// The error in the step.
         error: ReadError,
     },
     /// The plan is too long.
@@ -43,7 +43,7 @@ pub enum StreamError {
     /// There is no plan in the text.
     #[error("expected a JSON object, saw none in {seen} bytes")]
     NoPlan {
-        /// Bytes seen.
+        /// Bytes that were read without finding one.
         seen: usize,
     },
 }
@@ -90,7 +90,7 @@ impl<'d> PlanStream<'d> {
         }
     }
 
-    /// Whether the plan is complete. Text that follows is ignored.
+    /// Returns `true` if the plan is complete. Text that follows is ignored.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.scan.is_done()

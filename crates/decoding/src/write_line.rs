@@ -82,7 +82,7 @@ fn value(value: &Value, may_be_bare: bool) -> String {
     }
 }
 
-/// The same value with `3` for `3.0`.
+/// Returns the value with whole floats written as integers: `3` for `3.0`.
 fn whole(value: &Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {

@@ -22,13 +22,13 @@ pub struct Comparison {
     pub episodes: u64,
     /// Episodes that only one has: they do not count.
     pub unpaired: u64,
-    /// Solved before.
+    /// Episodes that were solved before, of those that both have.
     pub before: u64,
-    /// Solved now.
+    /// Episodes that are solved now, of those that both have.
     pub after: u64,
-    /// Solved now only.
+    /// Episodes that are solved now, but were not before.
     pub gained: u64,
-    /// Solved before only.
+    /// Episodes that were solved before, but are not now.
     pub lost: u64,
     /// The probability of such a difference if nothing changed, by the exact test of `McNemar`.
     pub probability: f64,
@@ -47,15 +47,15 @@ pub struct Comparison {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Change {
-    /// Its suite.
+    /// Name of the task's suite.
     pub suite: String,
-    /// Its name.
+    /// Name of the task in its suite.
     pub task: String,
     /// Episodes that both have.
     pub episodes: u64,
-    /// Solved before.
+    /// Episodes of the task that were solved before.
     pub before: u64,
-    /// Solved now.
+    /// Episodes of the task that are solved now.
     pub after: u64,
 }
 
@@ -113,20 +113,20 @@ impl Comparison {
         }
     }
 
-    /// Whether the number of solved episodes changed by more than chance explains, at 5 %.
+    /// Returns `true` if the number of solved episodes changed by more than chance explains, at 5 %.
     #[must_use]
     pub fn is_significant(&self) -> bool {
         self.probability < SIGNIFICANT
     }
 
-    /// Whether it is slower: the median by more than a tenth, and by more than chance explains, at 5 %. Another machine, or
-    /// a busy one, is slower, too.
+    /// Returns `true` if it is slower: the median by more than a tenth, and by more than chance explains, at 5 %.
+    /// Another machine, or a busy one, is slower, too.
     #[must_use]
     pub fn is_slower(&self) -> bool {
         self.median_slowdown.is_some_and(|ratio| ratio > SLOWER) && self.slowdown_probability < SIGNIFICANT
     }
 
-    /// Whether it is worse: significantly fewer solved, or more silently wrong.
+    /// Returns `true` if it is worse: significantly fewer solved, or more silently wrong.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.silent_wrong.1 > self.silent_wrong.0 || (self.lost > self.gained && self.is_significant())

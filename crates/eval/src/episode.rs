@@ -16,34 +16,34 @@ use crate::suite::{Suite, Task};
 /// The longest message of a result, in characters.
 const MESSAGE: usize = 400;
 
-/// What is measured once.
+/// One measurement: a task of a suite with one seed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Episode {
-    /// The suite.
+    /// The suite of the task.
     pub suite: Arc<Suite>,
-    /// The task.
+    /// The task to carry out.
     pub task: Arc<Task>,
-    /// The seed.
+    /// The seed of the task.
     pub seed: u64,
 }
 
 impl Episode {
-    /// What identifies it.
+    /// Returns the key that identifies it among results.
     #[must_use]
     pub fn key(&self) -> EpisodeKey {
         EpisodeKey { suite: self.suite.name.clone(), task: self.task.name.clone(), seed: self.seed }
     }
 }
 
-/// What identifies an episode among the results of an evaluation.
+/// Key that identifies an episode among the results of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EpisodeKey {
     /// The name of the suite.
     pub suite: String,
     /// The name of the task.
     pub task: String,
-    /// The seed.
+    /// Seed of the task in this episode.
     pub seed: u64,
 }
 
@@ -90,21 +90,21 @@ pub struct EpisodeResult {
     pub suite: String,
     /// The name of the task.
     pub task: String,
-    /// The seed.
+    /// Seed of the task in this episode.
     pub seed: u64,
     /// The part of the suite.
     pub split: String,
-    /// How it ended.
+    /// Verdict of the judges, compared with the agent's own report.
     pub outcome: Outcome,
     /// The task is done, but the agent reports a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// What changed in the application and should not have.
+    /// Changes in the application that should not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwanted: Vec<String>,
-    /// Steps that ran.
+    /// Steps of the agent's report, those that repairs inserted included.
     pub steps: u64,
-    /// Repairs of them.
+    /// Repairs of these steps.
     pub repairs: u64,
     /// Calls of the planner.
     pub planner_calls: u64,
@@ -117,7 +117,7 @@ pub struct EpisodeResult {
     /// Why the agent says that it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
-    /// What is wrong, in words.
+    /// Description of the problem in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The directory of the run's log.
@@ -198,7 +198,7 @@ impl EpisodeResult {
         Path::new(self.run_dir.as_deref()?).file_name()?.to_str()
     }
 
-    /// Whether it was solved.
+    /// Returns `true` if the episode was solved.
     #[must_use]
     pub fn is_solved(&self) -> bool {
         self.outcome == Outcome::Solved

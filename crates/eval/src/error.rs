@@ -12,35 +12,35 @@ pub enum EvalError {
     /// The file of a suite is not understood.
     #[error("{}: {message}", path.display())]
     Suite {
-        /// The file.
+        /// Path of the suite's file.
         path: PathBuf,
-        /// What was expected and seen, with its line.
+        /// The expected and the seen content, with its line.
         message: String,
     },
     /// A file or directory.
     #[error("{}", path.display())]
     File {
-        /// The path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A result of an earlier evaluation cannot be read.
     #[error("{} line {line} is not the result of an episode", path.display())]
     Result {
-        /// The file.
+        /// Path of the results: a file, or an object of the queue.
         path: PathBuf,
-        /// 1-based.
+        /// 1-based line; always 1 for an object of the queue.
         line: usize,
-        /// Why.
+        /// Error of the JSON parser.
         source: serde_json::Error,
     },
     /// An episode has two results.
     #[error("{key} has two results: {} and another one", path.display())]
     Twice {
-        /// The episode.
+        /// Suite, task and seed of the episode.
         key: String,
-        /// The second file.
+        /// File or directory that has the second result.
         path: PathBuf,
     },
     /// The queue of episodes.
@@ -52,9 +52,9 @@ pub enum EvalError {
     /// The application of a suite does not start.
     #[error("the application of the suite {suite}")]
     Server {
-        /// The suite.
+        /// Name of the suite.
         suite: String,
-        /// Why.
+        /// Error of the application's start.
         source: BoxError,
     },
 }

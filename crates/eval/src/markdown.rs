@@ -75,7 +75,7 @@ impl EvalResults {
 }
 
 impl Comparison {
-    /// What changed.
+    /// Returns the changes between the two evaluations in Markdown.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let Self { episodes, before, after, gained, lost, probability, silent_wrong, .. } = self;

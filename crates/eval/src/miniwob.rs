@@ -26,14 +26,14 @@ use tokio::time::timeout;
 use crate::error::BoxError;
 
 const SCRIPT: &str = include_str!("miniwob.js");
-/// What covers a page before and after an episode, and shows the reward.
+/// Style that hides the elements which cover a page before and after an episode, or show the reward.
 const HIDDEN: &str = "<style>#sync-task-cover, #click-canvas, #reward-display \
                       { display: none !important; pointer-events: none !important; }</style>";
 const BEGUN: &str = "<script src=\"/episode.js\"></script>";
 /// Time for a page to state its instruction after it loaded, and for a reward that was sent to arrive.
 const INSTRUCTION: Duration = Duration::from_secs(20);
 
-/// What a page reported.
+/// Report of a page on its episode.
 #[derive(Clone, Debug, Default)]
 struct Reported {
     instruction: Option<String>,
@@ -53,7 +53,7 @@ struct Shared {
     html: Arc<Path>,
 }
 
-/// The server.
+/// Server of the pages of one worker, and of what they report.
 #[derive(Debug)]
 pub(crate) struct MiniWob {
     book: Arc<Book>,

@@ -40,7 +40,7 @@ impl Script {
     /// Reads steps.
     ///
     /// # Errors
-    /// What is wrong with the first step that is none.
+    /// The description of the problem with the first step that is none.
     pub fn of(steps: Vec<Value>) -> Result<Self, String> {
         for (index, step) in steps.iter().enumerate() {
             let id = |_: &str| Some("c1".to_owned());
@@ -146,14 +146,14 @@ fn said(step: Value) -> PlanDraft {
     draft(vec![step]).unwrap_or_else(|()| PlanDraft::of(Author::Model, Vec::new()))
 }
 
-/// Whether a step states that it opens another page.
+/// Returns `true` if a step states that it opens another page.
 fn leads_away(step: &Value) -> bool {
     let stated = step["post"].as_array().into_iter().flatten();
     stated.map(|condition| &condition["kind"]).any(|kind| kind == "urlChanges" || kind == "newTab")
         || ["navigate", "goBack", "goForward", "reload", "switchTab"].iter().any(|kind| step["type"] == *kind)
 }
 
-/// What the last step that read anything read.
+/// Returns the data of the last step that read anything, as the answer.
 fn answer(history: &[HistoryEntry]) -> String {
     match history.iter().rev().find_map(|entry| entry.data.as_ref()) {
         None | Some(Value::Null) => "done".to_owned(),
@@ -162,21 +162,21 @@ fn answer(history: &[HistoryEntry]) -> String {
     }
 }
 
-/// Whether the last step was a search, and what it looked for is not there.
+/// Returns `true` if the last step was a search, and its text is not on the page.
 fn found_nothing(history: &[HistoryEntry]) -> bool {
     let last = history.last().filter(|last| matches!(last.step.action, Action::SearchPage(_)));
     let data = last.and_then(|last| last.data.as_ref());
     data.is_some_and(|data| data["total"] == 0)
 }
 
-/// Whether doing a step twice is the same as doing it once.
+/// Returns `true` if doing a step twice has the same effect as doing it once.
 fn is_repeatable(step: &Value) -> bool {
     let kind = step["type"].as_str().unwrap_or_default();
     ["setValue", "select", "check", "uncheck", "hover", "focus", "waitFor", "navigate", "scroll", "clear"]
         .contains(&kind)
 }
 
-/// What it remembers between plans: where in the script each plan began.
+/// Memory between plans: where in the script each plan began.
 struct Memory {
     began: Vec<(u64, usize)>,
     looked: u64,
@@ -237,7 +237,7 @@ impl Memory {
     }
 }
 
-/// What a button is called that takes away what lies over a page, and agrees to nothing.
+/// Beginnings of the names of buttons that remove a cover over a page, and agree to nothing.
 const CLOSING: [&str; 8] =
     ["close", "dismiss", "no thanks", "not now", "maybe later", "reject", "only necessary", "decline"];
 

@@ -41,7 +41,7 @@ fn parts(path: &str) -> Option<Vec<Part<'_>>> {
     Some(parts)
 }
 
-/// Whether a path can be read.
+/// Returns `true` if the path can be read.
 pub(crate) fn is_path(path: &str) -> bool {
     parts(path).is_some()
 }
@@ -78,7 +78,7 @@ fn child_mut<'v>(value: &'v mut Value, part: &Part<'_>) -> Option<&'v mut Value>
     }
 }
 
-/// What is at a path.
+/// Returns the value at a path; `None` if there is none.
 pub(crate) fn at<'v>(document: &'v Value, path: &str) -> Option<&'v Value> {
     parts(path)?.iter().try_fold(document, child)
 }
@@ -148,8 +148,8 @@ pub(crate) fn filled_value(value: &Value, document: &Value) -> Result<Value, Bro
     })
 }
 
-/// Whether a value is as a pattern says. Members that an object of the pattern does not name may be anything; arrays have
-/// exactly the items of the pattern.
+/// Returns `true` if a value is as a pattern says. Members that an object of the pattern does not name may be anything;
+/// arrays have exactly the items of the pattern.
 pub(crate) fn fits(pattern: &Value, seen: &Value) -> bool {
     match (pattern, seen) {
         (Value::Object(pattern), Value::Object(seen)) => {
@@ -166,9 +166,9 @@ pub(crate) fn fits(pattern: &Value, seen: &Value) -> bool {
 /// How a state differs from the one that a task wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// What should have changed.
+    /// Changes that should have happened and did not.
     pub(crate) missing: Vec<String>,
-    /// What should not have.
+    /// Changes that should not have happened.
     pub(crate) unwanted: Vec<String>,
 }
 

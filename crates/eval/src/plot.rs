@@ -18,7 +18,7 @@ const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#222}.grid{stroke:
     .rate{fill:#a9d0f5}.wrong{fill:#ff8a80}}";
 
 impl Summary {
-    /// The picture.
+    /// Draws the rates as an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let mut tasks: Vec<_> = self.tasks.iter().filter(|task| task.totals.succeeded < task.totals.episodes).collect();

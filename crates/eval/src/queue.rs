@@ -36,14 +36,14 @@ pub struct Queue {
     lease: Duration,
 }
 
-/// What came of the attempt to take an episode.
+/// Result of an attempt to take an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// It is ours.
+    /// This worker has it now.
     Ours,
-    /// Somebody is at it.
+    /// Another worker is at it.
     Taken,
-    /// It has a result.
+    /// It has a result already.
     Done,
 }
 
@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// All results.
+    /// Reads the results of every machine so far.
     pub(crate) async fn results(&self) -> Result<Vec<EpisodeResult>, EvalError> {
         let below = self.prefix.clone().join("results");
         let objects = self.store.list(Some(&below)).map_err(failed);

@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 2;
 /// The wait before episodes that other machines have claimed are looked at again.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What is run, and how.
+/// The tasks that are run, and the manner of running them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// Whether an episode is run here.
+/// Decision on running an episode here.
 enum Taking {
     Ours,
     /// Not now: somebody else is at it.
@@ -106,7 +106,7 @@ impl Options {
         }
     }
 
-    /// Whether the result counts.
+    /// Hands in a result, and returns `true` if it counts.
     async fn hands_in(&self, result: &EpisodeResult) -> Result<bool, EvalError> {
         match &self.queue {
             Some(queue) => queue.deliver(result).await,
@@ -149,7 +149,7 @@ pub trait Progress: Send + Sync {
     fn ended(&self, result: &EpisodeResult, done: usize, of: usize);
 }
 
-/// Hears nothing.
+/// A [`Progress`] that ignores every event.
 #[derive(Clone, Copy, Debug)]
 pub struct Quiet;
 

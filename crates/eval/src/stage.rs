@@ -54,18 +54,18 @@ pub(crate) struct Opening {
     number: u64,
 }
 
-/// What the judges said.
+/// Combined verdict of the judges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Judgement {
     pub(crate) is_solved: bool,
-    /// What is wrong, of what the task should have done.
+    /// Failures to do what the task should have done.
     pub(crate) missing: Vec<String>,
-    /// What changed and should not have.
+    /// Changes that should not have happened.
     pub(crate) unwanted: Vec<String>,
 }
 
 impl Stage {
-    /// Starts the application.
+    /// Starts the application of a suite for the worker of this 0-based number.
     pub(crate) async fn open(suite: Arc<Suite>, worker: usize) -> Result<Self, BoxError> {
         let (application, base) = match &suite.server {
             Server::Running => (Application::Running, suite.url.clone()),
@@ -146,7 +146,7 @@ impl Stage {
         }
     }
 
-    /// Whether the task was done: by the application, never by the agent's report.
+    /// Judges if the task was done: by the application, never by the agent's report.
     pub(crate) async fn judge<S: Subject>(
         &self,
         task: &Task,

@@ -1,4 +1,4 @@
-//! What can be said of proportions from few trials.
+//! Statistics of proportions from few trials.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What is measured: an agent for each episode, from whoever makes them.
+//! Subjects of a measurement: an agent for each episode, from the factory that makes them.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::error::BoxError;
 use crate::oracle::Script;
 use crate::suite::{Suite, Task};
 
-/// What an agent is made for.
+/// Assignment of an episode to an agent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Assignment {
     /// 0-based number of the worker: it has one episode at a time.
     pub worker: usize,
-    /// The suite.
+    /// The suite of the task.
     pub suite: Arc<Suite>,
-    /// The task.
+    /// The task to carry out.
     pub task: Arc<Task>,
-    /// The seed.
+    /// Seed of the episode, which all tasks share; for random choices there is [`Assignment::mixed_seed`].
     pub seed: u64,
     /// The page to start on.
     pub url: String,
@@ -61,9 +61,9 @@ pub trait Subject: Send {
     fn close(self) -> impl Future<Output = Result<(), BoxError>>;
 }
 
-/// Makes agents.
+/// Factory of the agents of an evaluation, shared by all workers.
 pub trait Subjects: Send + Sync {
-    /// The agents.
+    /// Agent that this factory makes.
     type Subject: Subject;
 
     /// Makes the agent of an episode.

@@ -27,9 +27,9 @@ const BUILT_IN: [(&str, &str); 1] = [("site", SITE)];
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Suite {
-    /// Its name.
+    /// Name of the suite, as results state it.
     pub name: String,
-    /// The application.
+    /// Server of the application.
     pub server: Server,
     /// Where the application is, with `{port}` where the port of its server belongs. Empty for those that are built in.
     pub url: String,
@@ -73,7 +73,7 @@ pub enum Server {
     Command(Vec<String>),
 }
 
-/// A task.
+/// One task of a suite; an episode is a task with a seed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Task {
@@ -85,15 +85,15 @@ pub struct Task {
     pub instruction: Option<String>,
     /// The page to start on, relative to the URL of the suite.
     pub url: String,
-    /// What must hold on the page in the end.
+    /// Conditions that must hold on the page in the end.
     pub goal: Vec<Condition>,
     /// The targets of the goal.
     pub candidates: BTreeMap<TargetRef, Locator>,
-    /// What must have changed in the state of the application: a value for each place.
+    /// Changes that the state of the application must have had: a value for each place.
     pub wanted: BTreeMap<String, Value>,
-    /// What must be gone from the state.
+    /// Places that must be gone from the state.
     pub removed: Vec<String>,
-    /// What the agent's answer must contain, in any case.
+    /// Text that the agent's answer must contain, in any letter case.
     pub answer: Option<String>,
     /// How it is done, for the planner `oracle`.
     pub script: Option<Script>,
@@ -270,7 +270,7 @@ impl Suite {
     }
 }
 
-/// 1-based.
+/// Returns the 1-based line of the byte offset `at`.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -71,7 +71,7 @@ impl EvalResults {
         write_results(dir, &self.episodes)
     }
 
-    /// The numbers.
+    /// Counts and rates by task, by suite and over all episodes.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let mut tasks: BTreeMap<(&str, &str), Vec<&EpisodeResult>> = BTreeMap::new();
@@ -106,11 +106,11 @@ impl EvalResults {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// By task.
+    /// Numbers by task, sorted by suite and name.
     pub tasks: Vec<TaskSummary>,
-    /// By suite.
+    /// Numbers by name of the suite.
     pub suites: BTreeMap<String, Totals>,
-    /// All.
+    /// Numbers over all episodes.
     pub totals: Totals,
     /// Of those that were run now; `None` if all results are older.
     pub episodes_per_minute: Option<f64>,
@@ -122,13 +122,13 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSummary {
-    /// Its suite.
+    /// Name of the task's suite.
     pub suite: String,
-    /// Its name.
+    /// Name of the task in its suite.
     pub task: String,
     /// The part of the suite.
     pub split: String,
-    /// Its episodes.
+    /// Numbers over the task's episodes.
     #[serde(flatten)]
     pub totals: Totals,
 }
@@ -141,7 +141,7 @@ pub struct Totals {
     pub episodes: u64,
     /// Episodes of which nothing can be said. They count nowhere else.
     pub broken: u64,
-    /// Solved ones.
+    /// Episodes that were solved, of those judged.
     pub succeeded: u64,
     /// Solved ones with a repair.
     pub repaired: u64,
@@ -155,15 +155,15 @@ pub struct Totals {
     pub rate: f64,
     /// Its confidence interval at 95 %.
     pub interval: Interval,
-    /// Steps.
+    /// Steps in all judged episodes.
     pub steps: u64,
-    /// Repairs.
+    /// Repairs in all judged episodes.
     pub repairs: u64,
     /// Calls of the planner.
     pub planner_calls: u64,
     /// Tokens of the solved ones and of all others, by solved ones; `None` if there are none.
     pub tokens_per_success: Option<f64>,
-    /// The median duration.
+    /// Median duration, in milliseconds.
     pub median_ms: f64,
     /// The 95th percentile of the durations.
     pub p95_ms: f64,

@@ -1,4 +1,4 @@
-//! Whether the target can be acted on now, and at which point of the tab's viewport.
+//! Checks that a target can be acted on now, and finds the point of the tab's viewport at which it can.
 //!
 //! Invariant: a point is returned only if, at that moment, it belongs to the target in its own frame and to the frame's
 //! owner in every frame around it.
@@ -31,19 +31,19 @@ pub(crate) type Ready = stage::Ready<Resolved, Spot>;
 /// Where a target can be acted on.
 #[derive(Clone, Debug)]
 pub(crate) struct Spot {
-    /// In the tab's viewport.
+    /// Point in the tab's viewport.
     pub(crate) point: Point,
-    /// The box of what receives the input, in the coordinates of its frame.
+    /// Box of the element that receives the input, in the coordinates of its frame.
     pub(crate) rect: Rect,
-    /// What receives the input: the target, or its label.
+    /// Node id of the element that receives the input: the target, or its label.
     pub(crate) receiver: u64,
     pub(crate) world: ProbeWorld,
-    /// The clock of its document.
+    /// Clock of the receiver's document, where it is known.
     pub(crate) clock: Option<PageClock>,
 }
 
 impl Need {
-    /// What a click needs.
+    /// Requirements of a click: visible, stable, enabled, in view and not covered.
     pub(crate) fn pointer(position: Option<Point>) -> Self {
         Self { visible: true, stable: true, enabled: true, scroll: true, hit: true, position, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! What the tab and the browser did since a step began: dialogs, tabs, documents.
+//! Activity of the tab and the browser since a step began: dialogs, tabs, documents.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use cuebook_grammar::render::cut;
 /// The most characters of a URL, or of a dialog's message, that are kept.
 pub(crate) const LONGEST: usize = 2_000;
 
-/// What the tab and the browser did since the step began.
+/// Activity of the tab and the browser since the step began.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     pub(crate) dialogs: Vec<DialogFact>,

@@ -1,4 +1,4 @@
-//! What the proxy denied during a step, joined to the requests of its tab.
+//! Requests that the proxy denied during a step, joined to the requests of its tab.
 //!
 //! The proxy knows host and port, the tab knows URLs and which request failed: a denial belongs to a failed request of
 //! the same host and port. To the tab, a denied tunnel looks like a server that is down, and a denied plain request like
@@ -17,7 +17,7 @@ const MAX_DENIED: usize = 50;
 const BROWSER_INTERNAL: &str = "browserInternal";
 
 impl Run<'_> {
-    /// What was denied since the step began, with the requests that it belongs to.
+    /// Returns the requests denied since the step began, each joined to the tab's request that it belongs to.
     pub(crate) fn denied(&self) -> Vec<DeniedRequest> {
         let denied = self.denials.since(self.seen.denied_from);
         if denied.is_empty() {
@@ -61,7 +61,7 @@ impl Run<'_> {
     }
 }
 
-/// What the browser reports of a proxy that does not reach a server, by a plain request and by a tunnel.
+/// Errors that the browser reports when the proxy cannot reach a server, for a plain request and for a tunnel.
 const HIDING: [&str; 3] =
     ["net::ERR_EMPTY_RESPONSE", "net::ERR_TUNNEL_CONNECTION_FAILED", "net::ERR_PROXY_CONNECTION_FAILED"];
 
@@ -70,7 +70,8 @@ fn reason_of(url: &str, unreached: &[UnreachedServer]) -> Option<&'static str> {
     unreached.iter().rev().find(|one| one.host == host && one.port == port).map(|one| one.error)
 }
 
-/// What the browser logs of a resource ends with its URL in brackets.
+/// Replaces an error of the proxy in a logged text by the reason behind it. The browser's log of a resource ends with
+/// its URL in brackets.
 fn logged(text: String, unreached: &[UnreachedServer]) -> String {
     let hiding = HIDING.into_iter().find(|error| text.contains(error));
     let url = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
@@ -125,7 +126,7 @@ fn document(denied: &[DeniedRequest], documents: &[RequestFact]) -> Option<StepF
     Some(failure)
 }
 
-/// Whether it ended as a denied request does.
+/// Returns `true` if the request ended as a denied request does.
 fn is_stopped(request: &RequestFact) -> bool {
     request.failure.is_some() || request.status == Some(403)
 }

@@ -85,13 +85,14 @@ impl Run<'_> {
         }
     }
 
-    /// Whether anything came that a step which only waits or reads would not look for.
+    /// Returns `true` if something arrived that a step that only waits or reads would not look for: a tab, a dialog or
+    /// a download.
     fn has_come(&self) -> bool {
         let Activity { new_tabs, dialogs, .. } = &self.seen.activity;
         !(new_tabs.is_empty() && dialogs.is_empty()) || self.seen.downloads.of_step().next().is_some()
     }
 
-    /// Whether the step opens a page by itself.
+    /// Returns `true` if the step opens a page by itself.
     pub(crate) fn opens(&self) -> bool {
         matches!(self.step.action(), Action::Navigate(_) | Action::GoBack(_) | Action::GoForward(_) | Action::Reload(_))
     }

@@ -22,7 +22,7 @@ pub enum ExecutorError {
     /// The verb belongs to another layer.
     #[error("`{}` is not an action of the executor", kind.meta().name)]
     NotOurs {
-        /// The verb.
+        /// Verb of the action that was refused.
         kind: ActionKind,
     },
 }

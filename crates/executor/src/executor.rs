@@ -109,7 +109,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         }
     }
 
-    /// The same, which teaches `redactor` each secret before it is entered, and paints over what it finds in pictures.
+    /// Sets a redactor, which learns each secret before it is entered, and whose findings are painted over in pictures.
     /// Without one, only fields that received secrets are painted over.
     #[must_use]
     pub fn with_redactor(self, redactor: Arc<dyn Redactor>) -> Self {
@@ -130,7 +130,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         Self { trace: Some(sink), ..self }
     }
 
-    /// Its options.
+    /// Options that the executor was created with.
     #[must_use]
     pub const fn options(&self) -> &ExecutorOptions {
         &self.options
@@ -195,7 +195,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     }
 }
 
-/// Whether a page whose document went away has crashed, which is reported a moment later.
+/// Returns `true` if a page whose document went away has crashed, which is reported a moment later.
 async fn crashes(page: &Page) -> bool {
     let until = Instant::now() + CRASH;
     while !page.crashed() && Instant::now() < until {

@@ -61,7 +61,7 @@ mod pinned {
     }
 }
 
-/// What a condition needs to know about a target.
+/// Facts about a target that a condition needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) target: TargetRef,
@@ -95,7 +95,7 @@ impl Question {
     }
 }
 
-/// Whether the script can follow a locator by itself.
+/// Returns `true` if the script can follow a locator by itself.
 pub(crate) fn is_live(locator: &Locator) -> bool {
     fn is_followed(locator: &Locator, depth: usize) -> bool {
         let is_relative = matches!(locator.strategy, Strategy::XPath(_)) && locator.within.is_some();
@@ -110,7 +110,7 @@ pub(crate) fn is_live(locator: &Locator) -> bool {
 /// The deepest nesting of locators that the script follows.
 const MAX_INNER: usize = 4;
 
-/// What `conditions` need to know about `target`.
+/// Collects the facts about `target` that `conditions` need.
 pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions: &[&Condition]) -> Ask {
     let mut ask = Ask { text: locator.is_some_and(Locator::turns_on_text), ..Ask::default() };
     let mut attributes = BTreeSet::new();
@@ -136,7 +136,7 @@ pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions:
     ask
 }
 
-/// Whether a condition depends on geometry.
+/// Returns `true` if a condition depends on geometry.
 pub(crate) fn turns_on_geometry(conditions: &[&Condition]) -> bool {
     let mut found = false;
     for condition in conditions {
@@ -320,7 +320,7 @@ impl Gathered {
         }
     }
 
-    /// Sets the questions.
+    /// Replaces the questions about targets that conditions need answered.
     pub(crate) fn ask(&mut self, questions: Vec<Question>) {
         self.questions = questions;
     }
@@ -374,7 +374,7 @@ impl Gathered {
         self.before.as_ref().map(|before| before.url.as_str())
     }
 
-    /// Whether the page was seen at this URL, before the input or after it.
+    /// Returns `true` if the page was seen at this URL, before the input or after it.
     pub(crate) fn shows_url(&self, url: &str) -> bool {
         self.samples.iter().chain(&self.before).any(|sample| sample.url == url)
     }

@@ -49,7 +49,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Lets it leave.
+    /// Lets the request leave, to `to` if that is set. A request that is dropped instead fails.
     pub(crate) fn release(mut self) {
         self.is_decided = true;
         leave(&self.session, &self.id, self.to.as_deref());
@@ -81,7 +81,7 @@ fn fail(session: &Session, id: &str) {
 /// Decides about requests for one run. Dropping it fails what is still held.
 #[derive(Debug)]
 pub(crate) struct Holder {
-    /// Whether requests that no rule names are asked about.
+    /// `true` if a decision is also requested for requests that no rule names.
     gated: Arc<AtomicBool>,
     asked: Receiver<Held>,
 }
@@ -188,8 +188,8 @@ fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<Held>) {
     }
 }
 
-/// What the browser has to hold: more than the policy names, never less. Each pattern costs the requests that it fits a
-/// round trip.
+/// Patterns of the requests that the browser has to hold: more than the policy names, never less. Each pattern costs
+/// the requests that it fits a round trip.
 fn patterns(policy: &Policy, effects: bool) -> Vec<Value> {
     let kinds = KINDS.iter().filter(|_| effects).map(|kind| json!({ "urlPattern": "*", "resourceType": kind }));
     let named = policy.request_origins().map(|(scheme, host)| json!({ "urlPattern": format!("{scheme}://{host}*") }));

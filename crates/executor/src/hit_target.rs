@@ -24,7 +24,7 @@ use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, Gest
 use crate::stage::Guarded;
 use crate::stop::{Part, Stop, probe_stop};
 
-/// What is about to be sent.
+/// Gesture that is about to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Gesture {
     pub(crate) kind: GestureKind,
@@ -47,7 +47,7 @@ pub(crate) struct Aim {
     /// The main frame, and a point of it.
     pub(crate) frame: String,
     pub(crate) at: Point,
-    /// Whether other frames may get it: one lies there, or the gesture may end in one.
+    /// `true` if other frames may receive the gesture: one lies there, or the gesture may end in one.
     pub(crate) in_frames: bool,
 }
 
@@ -85,17 +85,17 @@ impl Gesture {
         Self::new(kind, None, None)
     }
 
-    /// What lies at a point may be reached, as it was before the pointer came.
+    /// Creates a gesture that may reach the elements at a point, as they were before the pointer came.
     pub(crate) fn at(aim: Aim) -> Self {
         Self { aim: Some(aim), ..Self::anywhere(GestureKind::Mouse) }
     }
 
-    /// Whether it begins or ends in a frame.
+    /// Returns `true` if the gesture begins or ends in `frame`.
     pub(crate) fn meets(&self, frame: &str) -> bool {
         self.target.iter().chain(&self.end).any(|key| key.frame == frame)
     }
 
-    /// What the guard of one document lets through.
+    /// Returns the events that the guard of one document lets through.
     pub(crate) fn spec(&self, frame: &str, document: &str, limit: Limit) -> GestureSpec {
         let is_in = |key: &&NodeKey| key.frame == frame && key.document == document;
         let is_there = self.target.as_ref().is_some_and(|key| is_in(&key));
@@ -126,12 +126,12 @@ impl Gesture {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) ms: u64,
-    /// The same moment on the clock of the document, where that is known.
+    /// Moment at which `ms` ends, on the clock of the document, where that is known.
     pub(crate) by: Option<f64>,
     pub(crate) people: PeopleInput,
 }
 
-/// What the guards report of a pointer gesture that was sent.
+/// Reports of the guards on a pointer gesture that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
     pub(crate) report: Option<&'a GestureReport>,
@@ -155,10 +155,10 @@ impl Guarded for Arrival<'_> {
     }
 }
 
-/// Whether the target saw the press.
+/// Knowledge of the press at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Began {
-    /// It did.
+    /// The target saw the press.
     Seen,
     Unknown,
 }

@@ -10,7 +10,7 @@ use crate::network::Wire;
 
 /// The sources of what a step comes to know.
 pub(crate) struct Lanes<'a> {
-    /// The tab.
+    /// Page events of the tab that the step acts in.
     pub(crate) tab: PageEvents,
     /// The browser, from the first step of the run on.
     pub(crate) browser: &'a mut BrowserEvents,

@@ -73,7 +73,7 @@ impl Watch {
     }
 }
 
-/// Whether a frame belongs to a tab of another browser context.
+/// Returns `true` if a frame belongs to a tab of another browser context.
 pub(crate) fn is_of_another(browser: &Browser, page: &Page, frame: &FrameId) -> bool {
     browser.pages().iter().any(|other| !other.is_beside(page) && other.frame(frame).is_some())
 }

@@ -37,7 +37,7 @@ struct Holding {
     sensitive: bool,
 }
 
-/// What the fields of a ledger hold now, by field. Fields of documents that do not answer are left out.
+/// Present values of a ledger's fields, by field. Fields of documents that do not answer are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Readings(HashMap<NodeKey, Reading>);
 
@@ -70,7 +70,8 @@ impl Readings {
         Self(readings)
     }
 
-    /// What was lost, in the words and with the repair of a failure.
+    /// Returns the loss of an entered value, in the words and with the repair of a failure; `None` if all values are
+    /// still there.
     pub(crate) fn lost(&self, ledger: &Ledger, replaced: Option<&NodeKey>) -> Option<StepFailure> {
         let loss = ledger.lost(&|key| self.0.get(key).cloned(), replaced)?;
         Some(failure_of(loss))
@@ -94,7 +95,7 @@ fn failure_of(loss: Loss) -> StepFailure {
     failure
 }
 
-/// Whether an action may use up what was entered before it.
+/// Returns `true` if an action may use up values that were entered before it.
 const fn presses(action: &Action) -> bool {
     matches!(
         action,

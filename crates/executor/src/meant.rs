@@ -54,15 +54,16 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Whether the main target is found by its position among others, which is another one's as soon as the page
-    /// inserts an element before it.
+    /// Returns `true` if the main target is found by its position among others, which belongs to another element as
+    /// soon as the page inserts one before it.
     pub(crate) fn is_counted(&self) -> bool {
         self.step
             .main_target()
             .is_some_and(|(_, bound)| matches!(bound, BoundTarget::Declared(locator) if locator.turns_on_position()))
     }
 
-    /// Whether a target that was found by its position still exists, but another element has the position now.
+    /// Returns `true` if a target that was found by its position still exists, but another element has the position
+    /// now.
     pub(crate) fn is_displaced(&self, failure: &StepFailure) -> bool {
         failure.cause == Cause::TargetStale && failure.facts.seen.is_some() && self.is_counted()
     }
@@ -102,7 +103,7 @@ impl Meant {
         })
     }
 
-    /// Whether the locator still means this element, as far as `found` can say.
+    /// Returns `true` if the locator still means this element, as far as `found` shows.
     pub(crate) fn is_among(&self, found: &[FoundRows]) -> bool {
         let Was::Located(locator) = &self.was else { return true };
         let Some(found) = found.iter().find(|found| found.id == self.key.node && found.target.skipped == 0) else {
@@ -119,7 +120,8 @@ impl Meant {
 /// Elements that a locator may mean in one document; beyond them it is not compared.
 const MOST: u32 = 2_000;
 
-/// Whether more decides than what passes the script's own filter.
+/// Returns `true` if more than the script's own filter decides on a match: states, a regular expression, or an excluded
+/// text, also in inner locators.
 fn is_raw(locator: &Locator) -> bool {
     let is_pattern = |text: &TextPattern| matches!(text, TextPattern::Regex(..));
     let has_states = matches!(&locator.strategy, Strategy::Role(by) if by.states.is_some());

@@ -16,25 +16,25 @@ pub enum ScreenshotMode {
     Every,
 }
 
-/// What to do with the `beforeunload` dialog of a page that a navigation step leaves.
+/// Handling of the `beforeunload` dialog of a page that a navigation step leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BeforeUnload {
-    /// Leave the page.
+    /// Accept the dialog and leave the page.
     #[default]
     Leave,
     /// Keep the dialog open; the step fails with `dialogOpen`.
     KeepOpen,
 }
 
-/// Whether people use the browser too.
+/// Expected input of people who use the browser too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeopleInput {
-    /// They do: between our gestures, their input reaches the page.
+    /// People use the browser: between our gestures, their input reaches the page.
     #[default]
     Between,
-    /// They do not: input outside our gestures is late or misdirected, and is stopped.
+    /// No person uses the browser: input outside our gestures is late or misdirected, and is stopped.
     Never,
 }
 
@@ -67,9 +67,9 @@ pub struct ExecutorOptions {
     pub effect_timeout: Duration,
     /// How long to wait, after a navigation was committed, until the document is loaded.
     pub load_timeout: Duration,
-    /// Whether people use the browser too.
+    /// Expected input of people who use the browser too.
     pub people: PeopleInput,
-    /// What to do with `beforeunload` dialogs.
+    /// Handling of `beforeunload` dialogs when a navigation step leaves a page.
     pub before_unload: BeforeUnload,
     /// The directories from which files may be uploaded. Empty: no uploads.
     pub upload_roots: Vec<PathBuf>,

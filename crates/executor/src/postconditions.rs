@@ -43,7 +43,7 @@ const MAX_FRAMES: usize = 100;
 /// How long a frame other than the target's may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a frame answers while the conditions are awaited.
+/// Reply of a frame while the conditions are awaited.
 enum Reply {
     Armed(FrameId, ProbeWorld, Instant, Result<Opened, ProbeError>),
     Changed(FrameId, Result<Changes, ProbeError>),
@@ -116,19 +116,19 @@ impl Run<'_> {
         self.arm_frames(None, None).await
     }
 
-    /// The same, before a script of ours acts on a target.
+    /// Like `watch`, before a script of ours acts on a target.
     pub(crate) async fn watch_for(&mut self, ready: &Ready) -> Part<Watching> {
         self.still_holds(Some(&ready.target().key)).await?;
         self.arm_frames(None, ready.clock.clone()).await
     }
 
-    /// The same, and sets the guards for a gesture at a target.
+    /// Like `watch_for`, and sets the guards for a gesture at a target.
     pub(crate) async fn arm(&mut self, ready: &Ready, gesture: Gesture) -> Part<Armed> {
         let (watching, devices) = self.set_guards(gesture, ready.clock.clone()).await?;
         Ok(ready.arm(watching, devices))
     }
 
-    /// The same for a gesture that names no target.
+    /// Like `arm`, for a gesture that names no target.
     pub(crate) async fn arm_anywhere(&mut self, gesture: Gesture) -> Part<Armed> {
         let (watching, devices) = self.set_guards(gesture, None).await?;
         Ok(stage::Armed::anywhere(watching, devices))
@@ -558,7 +558,7 @@ impl Run<'_> {
         })
     }
 
-    /// Watches new documents.
+    /// Arms the watch in documents that came since the last call, as far as `MAX_FRAMES` allows.
     fn watch_new(&mut self, replies: &mut FuturesUnordered<PendingReply>) {
         for frame in std::mem::take(&mut self.seen.activity.dirty) {
             if self.seen.watched.len() > MAX_FRAMES {
@@ -652,7 +652,7 @@ impl Run<'_> {
     }
 }
 
-/// What each document is asked to watch.
+/// Questions and options of the watch that is set in each document.
 #[derive(Clone)]
 struct WatchPlan {
     questions: Vec<Question>,

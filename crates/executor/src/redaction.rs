@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Whether the facts hold one of these texts in the clear.
+/// Returns `true` if the facts hold one of these secrets in the clear.
 pub(crate) fn holds_any(facts: &ElementFacts, secrets: &[Secret]) -> bool {
     let clear = |text: &Option<FactText>| text.as_ref().and_then(FactText::clear).unwrap_or("").to_owned();
     let value = clear(&facts.value);
@@ -65,7 +65,7 @@ fn masked(text: &str, secret: &str) -> Option<String> {
     (rest.len() != text.len()).then(|| clean + rest)
 }
 
-/// The same for one text.
+/// Like `scrub`, for one text.
 pub(crate) fn scrub_text(text: &str, secrets: &[Secret]) -> String {
     searched(secrets).fold(text.to_owned(), |text, secret| masked(&text, secret).unwrap_or(text))
 }

@@ -1,4 +1,5 @@
-//! What a failed step leaves behind as files: the accessible structure around its target, and what of it the step changed.
+//! Files that a failed step leaves behind: the accessible structure around its target, and the changes that the step
+//! made to it.
 //!
 //! Both are YAML as [`AriaTree`] has it. Each step with a target that may change something has the structure kept in the
 //! page before its input; it crosses the wire only if the step fails.

@@ -169,10 +169,10 @@ impl Run<'_> {
     }
 }
 
-/// What of the page and its panes lies below what is in view.
+/// Content of the page and its panes that lies below the part in view.
 #[derive(Deserialize)]
 struct Beyond {
-    /// The most first.
+    /// Containers with content below, the one with the most first.
     below: Vec<Below>,
     scrolled: bool,
 }
@@ -203,8 +203,8 @@ fn short(text: &str) -> String {
     cut(&collapse_white_space(text), 200)
 }
 
-/// Whether the element is called what the candidate was called. Where nothing names an element, its text,
-/// title, placeholder or test id stood for the name.
+/// Returns `true` if the element has the name that the candidate had. Where nothing names an element, its text, title,
+/// placeholder or test id stood for the name.
 fn names(facts: &ElementFacts, candidate: &Candidate) -> bool {
     let wanted = short(&candidate.name);
     if short(&facts.name) == wanted {

@@ -65,10 +65,10 @@ impl PageClock {
     }
 }
 
-/// What a field made of its input, where that differs.
+/// Result of the input in a field, where it differs from the input.
 #[derive(Clone, Debug)]
 pub(crate) enum Entered {
-    /// What the field is to hold: what was there before and the text, or the same value in its own spelling.
+    /// Value that the field is to hold: its former content and the text, or the same value in the field's own spelling.
     Value(String),
     /// Only this many of the options, the first ones.
     Options(usize),
@@ -80,7 +80,7 @@ const ANSWERING: Duration = Duration::from_millis(500);
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ExecutorOptions,
     pub(crate) redactor: Option<&'a dyn Redactor>,
-    /// Whether any step of this executor entered a secret.
+    /// `true` if any step of this executor entered a secret.
     pub(crate) has_entered_secret: &'a AtomicBool,
     pub(crate) browser: &'a Browser,
     pub(crate) page: Page,
@@ -93,7 +93,7 @@ pub(crate) struct Run<'a> {
     pub(crate) lanes: Lanes<'a>,
     pub(crate) evidence: Evidence,
     pub(crate) seen: Seen<'a>,
-    /// What the run entered before this step.
+    /// Values that the run entered before this step.
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) denials: &'a dyn Denials,
     pub(crate) main: Option<Target<Resolved>>,
@@ -141,7 +141,7 @@ impl Run<'_> {
         self.race(stage, tokio::time::sleep(span)).await
     }
 
-    /// What is left until the deadline, and at most `span`.
+    /// Returns the end of `span` from now, at most the deadline.
     pub(crate) fn within(&self, span: Duration) -> Instant {
         let now = Instant::now();
         now.checked_add(span).map_or(self.until, |point| point.min(self.until))

@@ -27,7 +27,7 @@ pub(crate) fn guard_for(people: PeopleInput) -> String {
     }
 }
 
-/// What an element must be before it is acted on.
+/// Requirements that an element must meet before it is acted on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Need {
@@ -94,7 +94,7 @@ pub(crate) enum GestureKind {
     Keys,
 }
 
-/// What the guard of a document lets through.
+/// Events that the guard of a document lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum GestureMode {
@@ -102,7 +102,7 @@ pub(crate) enum GestureMode {
     Target,
     /// Everything: the step names no target.
     Any,
-    /// What lay at a point when the gesture began, and nothing that came there with the pointer.
+    /// Events for whatever lay at a point when the gesture began, and for nothing that came there with the pointer.
     Point,
     /// Keys that activate nothing.
     Inert,
@@ -133,7 +133,7 @@ pub(crate) struct GestureSpec {
     pub(crate) at: Option<Point>,
     /// Milliseconds after which nothing is let through.
     pub(crate) ms: u64,
-    /// The same moment on the clock of the document, where that is known.
+    /// Moment at which `ms` ends, on the clock of the document, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<f64>,
     /// Between gestures, nothing is let through either.
@@ -141,12 +141,12 @@ pub(crate) struct GestureSpec {
 }
 
 impl GestureSpec {
-    /// Whether elements get events although the step does not name them.
+    /// Returns `true` if elements get events although the step does not name them.
     pub(crate) fn reaches_anything(&self) -> bool {
         self.mode != GestureMode::Target
     }
 
-    /// Lets nothing through.
+    /// Restricts the guard so that no element gets an event of the gesture.
     pub(crate) fn reach_nothing(&mut self) {
         (self.mode, self.id) = (GestureMode::Target, None);
     }
@@ -181,7 +181,7 @@ pub(crate) struct Block {
     pub(crate) reason: BlockReason,
     #[serde(default)]
     pub(crate) by: String,
-    /// What it would have reached is clickable.
+    /// `true` if the element that the event would have reached is clickable.
     #[serde(default)]
     pub(crate) takes: bool,
     /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there.
@@ -190,8 +190,8 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Whether the page put another control or document in the place of the target. A target that is only gone was
-    /// rendered again or removed.
+    /// Returns `true` if the page put another control or document in the place of the target. A target that is only
+    /// gone was rendered again or removed.
     pub(crate) const fn is_swap(&self) -> bool {
         match self.reason {
             BlockReason::Elsewhere => true,
@@ -204,7 +204,7 @@ impl Block {
         }
     }
 
-    /// Whether pages react to a press this way: the target closes, or opens something over itself.
+    /// Returns `true` if pages react to a press this way: the target closes, or opens something over itself.
     pub(crate) const fn is_answer(&self) -> bool {
         matches!(self.reason, BlockReason::Stale | BlockReason::Hidden) || self.popped
     }
@@ -246,7 +246,7 @@ pub(crate) struct WatchedTarget {
     pub(crate) has_not: Option<WatchedInner>,
 }
 
-/// What an inner locator of a watched target may mean.
+/// Elements that an inner locator of a watched target may mean.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WatchedInner {
     pub(crate) target: Box<WatchedTarget>,
@@ -277,14 +277,14 @@ pub(crate) struct Opened {
 /// The meaning of a step's targets when they are armed.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Meaning {
-    /// What one of them has become, in words.
+    /// Description of a target whose meaning changed, as it is now; `None` if none changed.
     #[serde(default)]
     pub(crate) changed: Option<String>,
     #[serde(default)]
     pub(crate) found: Vec<FoundRows>,
 }
 
-/// What a locator may mean in the document of its element `id`.
+/// Elements that a locator may mean in the document of its element `id`.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct FoundRows {
     pub(crate) id: u64,
@@ -292,7 +292,7 @@ pub(crate) struct FoundRows {
     pub(crate) target: WatchedTarget,
 }
 
-/// Whether an element still has the same meaning.
+/// Comparison of an element with its former meaning.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Resemblance {
     pub(crate) same: bool,
@@ -312,7 +312,7 @@ pub(crate) struct Changes {
     pub(crate) idle: bool,
 }
 
-/// What else changed in a frame.
+/// Summary of the other changes in a frame.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct FrameSummary {
@@ -348,13 +348,13 @@ pub(crate) struct Watched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum FieldKind {
-    /// Typed text.
+    /// Text areas, and inputs that are typed into character by character.
     Text,
-    /// An editable region.
+    /// An editable region without a value of its own: `contenteditable` and the like.
     Rich,
     /// Dates, colours, ranges: set as a whole.
     Whole,
-    /// A native select.
+    /// A native `<select>`: an option is chosen instead of typing.
     Select,
     /// Check boxes, buttons, files and other elements.
     #[serde(other)]
@@ -374,11 +374,11 @@ pub(crate) struct Field {
     pub(crate) revealed: bool,
 }
 
-/// What a field holds once text was entered.
+/// Content of a field after text was entered.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Holding {
     pub(crate) value: String,
-    /// What it and the boxes after it hold together.
+    /// Content of the field and the boxes after it, joined.
     pub(crate) joined: String,
 }
 
@@ -404,7 +404,7 @@ pub(crate) struct Caret {
 }
 
 impl Caret {
-    /// What the field is to hold once `text` was typed.
+    /// Returns the value that the field is to hold once `text` was typed.
     pub(crate) fn with(&self, text: &str) -> String {
         format!("{}{text}{}", self.before, self.behind)
     }
@@ -414,7 +414,7 @@ impl Caret {
 pub(crate) struct SetWhole {
     pub(crate) fits: bool,
     pub(crate) took: String,
-    /// What the target became since it was armed, in words.
+    /// Description of the target as it is now, if it changed since it was armed.
     #[serde(default)]
     pub(crate) stale: Option<String>,
 }
@@ -430,7 +430,7 @@ pub(crate) struct Chosen {
     pub(crate) disabled: Option<usize>,
     /// The index of an option that changed since it was read.
     pub(crate) changed: Option<usize>,
-    /// What the target became since it was armed, in words.
+    /// Description of the target as it is now, if it changed since it was armed.
     pub(crate) stale: Option<String>,
     pub(crate) known: Vec<String>,
     /// The name and value of each choice.
@@ -454,11 +454,11 @@ pub(crate) struct ListedOption {
 pub(crate) enum ListKind {
     /// Suggestions of a text field.
     Data,
-    /// A list box.
+    /// An element with the role `listbox`.
     List,
     /// Something that opens a list.
     Control,
-    /// Not a control.
+    /// Page structure that opens no list: `body`, `form`, `table` and the like.
     None,
 }
 

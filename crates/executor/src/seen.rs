@@ -23,7 +23,7 @@ use crate::script::{Changes, FrameSample, FrameSummary};
 use crate::tape::Tape;
 use crate::traffic::{Exchange, Traffic};
 
-/// Something that arrived.
+/// Something that happened during a step: done by it, or reported by the browser or a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Event {
@@ -52,7 +52,7 @@ pub(crate) enum Event {
     },
     /// The tab asked for another document.
     Leaving,
-    /// It stopped loading.
+    /// The main frame stopped loading: no further document is awaited.
     Stopped,
     Detached {
         frame: FrameId,
@@ -159,7 +159,7 @@ pub(crate) struct Watched {
     is_current: bool,
 }
 
-/// What is known of the page during a step.
+/// Everything known of the page during a step.
 pub(crate) struct Seen<'a> {
     pub(crate) activity: Activity,
     pub(crate) gathered: Gathered,
@@ -178,7 +178,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) began: Instant,
     /// When the first input was sent.
     pub(crate) input_at: Option<Instant>,
-    /// Changes count.
+    /// Set by [`Event::Began`]: nothing is sampled before it.
     has_begun: bool,
     pub(crate) tape: Option<Tape>,
 }

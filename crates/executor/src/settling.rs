@@ -50,8 +50,8 @@ impl Awaited {
     }
 }
 
-/// Whether the page has answered the input: its own listeners have run, and it has drawn what they made of it. What it
-/// changes later is found by the ledger of the run.
+/// Progress of the page's answer to the input: its own listeners have run, and it has drawn the result. Later changes
+/// are found by the ledger of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Awaited,
@@ -76,7 +76,7 @@ pub(crate) enum Next {
     Document(Instant),
     /// For the first answers of the watched frames: nothing is awaited, but they belong to the step.
     Answers,
-    /// For nothing.
+    /// For nothing more: the step has settled, or its time is up.
     Done,
 }
 

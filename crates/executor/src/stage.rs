@@ -71,7 +71,7 @@ pub(crate) struct Judged(());
 pub(crate) struct Target<E>(E);
 
 impl<E> Target<E> {
-    /// The same target, represented by a part of it: its field, or an option of its list.
+    /// Returns this target represented by a part of it: its field, or an option of its list.
     pub(crate) fn part(&self, part: impl FnOnce(&E) -> E) -> Self {
         Self(part(&self.0))
     }
@@ -123,9 +123,9 @@ impl<E, S> Deref for Ready<E, S> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watching(());
 
-/// What must be released when a gesture ends.
+/// Devices that must be released when a gesture ends.
 pub(crate) trait Release {
-    /// Called once.
+    /// Releases all that is held; called once.
     fn release(&mut self);
 }
 
@@ -156,15 +156,16 @@ impl<D: Release> Armed<D> {
 /// A gesture that was begun. Dropping it ends it.
 pub(crate) struct Sent<D: Release>(Holding<D>);
 
-/// What a guard reports of a gesture.
+/// Report of a guard on a gesture.
 pub(crate) trait Guarded {
-    /// Whether all input of the gesture was answered, and its guard stopped it at its first press: the page received no
-    /// press, no release and no click. And its target still means the same, so that it may be looked up again.
+    /// Returns `true` if all input of the gesture was answered, and its guard stopped it at its first press: the page
+    /// received no press, no release and no click. Its target must also still mean what it did, so that it may be
+    /// looked up again.
     fn is_stopped_whole(&self) -> bool;
 }
 
 impl<D: Release> Sent<D> {
-    /// Ends the gesture.
+    /// Ends the gesture, which yields the proof that the step may be judged.
     pub(crate) fn end(self) -> Judged {
         Judged(())
     }

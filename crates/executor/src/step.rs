@@ -129,7 +129,8 @@ impl Run<'_> {
         outcome
     }
 
-    /// What a crash takes away looks like a document that was replaced, until the crash is reported.
+    /// Reports a stale target as a crash if the page crashed: until the crash is reported, its document seems to have
+    /// been replaced.
     fn unless_crashed(&self, ended: Part<()>) -> Part<()> {
         match ended {
             Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale && self.page.crashed() => {
@@ -158,7 +159,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the step looks like a success so far.
+    /// Returns `true` if the step looks like a success so far.
     fn is_well(&self, ended: &Part<()>, awaited: &[Awaited]) -> bool {
         ended.is_ok() && awaited.iter().all(|one| one.held_at.is_some() || one.is_default)
     }
@@ -216,14 +217,15 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the main target is a locator, and no element that was observed.
+    /// Returns `true` if the main target is a locator, not an element that was observed.
     pub(crate) fn is_declared(&self) -> bool {
         self.step
             .main_target()
             .is_some_and(|(_, bound)| matches!(bound, cuebook_grammar::plan::BoundTarget::Declared(_)))
     }
 
-    /// Whether a stale target may be looked up again: a declared one that was not acted on yet.
+    /// Forgets a stale target, so that it is looked up again, if it is a declared one that was not acted on yet.
+    /// Returns any other `stop` as the error.
     pub(crate) fn again_or(&mut self, stop: Stop) -> Part<()> {
         let is_declared = self.is_declared();
         match stop {
@@ -307,8 +309,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Whether everything that the step states held before its input: an effect of any kind is awaited then, as if nothing
-    /// were stated.
+    /// Returns `true` if everything that the step states held before its input: an effect of any kind is awaited then,
+    /// as if nothing were stated.
     fn proves_nothing(&self) -> bool {
         let post = self.step.post();
         let before = self.seen.gathered.latest(&EventFacts::default());
@@ -408,7 +410,7 @@ impl Run<'_> {
         })
     }
 
-    /// Whether a drag left everything as it was: nothing was moved.
+    /// Returns `true` if a drag left everything as it was: nothing was moved.
     fn is_idle_drag(&self, facts: &Facts) -> bool {
         matches!(self.step.action(), Action::DragTo(_))
             && facts.events.any_effect != Some(true)
@@ -416,8 +418,8 @@ impl Run<'_> {
             && !self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous)
     }
 
-    /// Whether the result of a gesture is known of which the target saw only the beginning: a condition became true, or
-    /// there is an effect and the page is known to have reacted to the press.
+    /// Returns `true` if the result is known of a gesture of which the target saw only the beginning: a condition
+    /// became true, or there is an effect and the page is known to have reacted to the press.
     fn answers(&self, sealed: &Sealed, facts: &Facts) -> bool {
         let has_come_true = self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous && !one.default);
         has_come_true || (sealed.is_answer && facts.events.any_effect == Some(true))
@@ -536,7 +538,7 @@ fn closed_early() -> StepFailure {
     StepFailure::new(Stage::Act, Cause::PageCrashed, "the tab closed before the step acted")
 }
 
-/// Whether the executor runs its first step.
+/// Marks the first step that an executor runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IsFirst {
     Yes,

@@ -9,13 +9,13 @@ use crate::error::ExecutorError;
 /// Why a step ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// It failed.
+    /// The step failed, for a cause that its outcome names.
     Failed(Box<StepFailure>),
     /// A dialog opened and blocks the page: what was seen so far is judged.
     Dialog,
     /// The page closed its own tab in response to the input: what was seen so far is judged.
     Closed,
-    /// The machinery broke.
+    /// The browser or a sink failed: an error of the executor rather than an outcome of the step.
     Broken(ExecutorError),
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn out_of_time(stage: Stage) -> Stop {
     StepFailure::new(stage, Cause::DeadlineExceeded, format!("the step timed out {during}")).into()
 }
 
-/// What a failed command means for a step.
+/// Converts a failed command to the end of a step.
 pub(crate) fn call_stop(error: CallError, stage: Stage) -> Stop {
     match error {
         CallError::DeadlineExceeded { .. } => out_of_time(stage),
@@ -53,7 +53,7 @@ pub(crate) fn call_stop(error: CallError, stage: Stage) -> Stop {
     }
 }
 
-/// What the end of a session means for a step.
+/// Converts the end of a session to the end of a step.
 pub(crate) fn gone_stop(reason: GoneReason, stage: Stage) -> Stop {
     match reason {
         GoneReason::BrowserGone => StepFailure::new(stage, Cause::BrowserGone, "the browser is gone").into(),
@@ -62,7 +62,7 @@ pub(crate) fn gone_stop(reason: GoneReason, stage: Stage) -> Stop {
     }
 }
 
-/// What a failed call into the page means for a step; a document that went away is a stale target.
+/// Converts a failed call into the page to the end of a step; a document that went away is a stale target.
 pub(crate) fn probe_stop(error: ProbeError, stage: Stage) -> Stop {
     match error {
         ProbeError::Gone => {

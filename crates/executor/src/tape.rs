@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone)]
 pub struct TraceSink(Arc<dyn Fn(String) + Send + Sync>);
 
-/// Records one step.
+/// Writes the trace of one step, each line with its time since the step began.
 #[derive(Debug)]
 pub(crate) struct Tape {
     began: Instant,

@@ -17,7 +17,7 @@ use crate::tape::Tape;
 pub(crate) enum Line {
     /// A step begins on a page.
     Step { main_frame: String, url: String, waits: bool },
-    /// Something arrived.
+    /// An event that the step took in.
     Event(Event),
     /// From here on, the step awaits these. Moments are counted from the beginning of the step.
     Awaits { awaited: Vec<Stated>, frames: usize, lingers_for: Option<Duration>, until: Duration, answer_by: Duration },

@@ -78,7 +78,7 @@ pub(crate) struct Traffic {
     /// When an answer to the step was last read to its end.
     read: Option<Instant>,
     errors: Vec<String>,
-    /// Open requests.
+    /// Requests that have not ended, by id, without streams and pings; at most `MAX_OPEN`.
     open: HashMap<String, Open>,
     /// Requests by address since the last step.
     asked: BTreeMap<String, u32>,
@@ -191,7 +191,7 @@ impl Traffic {
         (!is_open).then(|| self.answered.map_or(begun, |answered| answered + REACTION))
     }
 
-    /// The same for a step that has shown an effect: sooner, once every answer was read to its end.
+    /// Like `settled_at`, for a step that has shown an effect: sooner, once every answer was read to its end.
     pub(crate) fn shown_at(&self, begun: Instant) -> Option<Instant> {
         let settled = self.settled_at(begun)?;
         let read = self.read.filter(|_| self.of_step().all(|sent| sent.is_read));

@@ -6,7 +6,7 @@ use cuebook_grammar::verdict::Verdict;
 /// The ruling of a step's judged postconditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ruling {
-    /// The step succeeded.
+    /// The step succeeded: no condition fails, and no stated one is unknown.
     Done {
         /// No effect of it was observed.
         unseen: bool,

@@ -82,7 +82,7 @@ fn write_run(runs: &Path, number: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a log holds of a step: the page, the start and the record.
+/// Returns the log entries of a step: the page, the start and the record.
 fn step_entries(run: &str, ts_ms: u64, step: u64, target: &Value, content: &Value) -> [Value; 3] {
     let id = &target["id"];
     // What differs from step to step in real logs: ids in URLs.

@@ -167,7 +167,7 @@ struct Story {
     texts: Texts,
 }
 
-/// What is known of the text of a run's page.
+/// Knowledge of the text of a run's page.
 #[derive(Default)]
 enum Texts {
     /// None was read so far: a run without a planner.
@@ -232,7 +232,7 @@ impl Story {
         }
     }
 
-    /// What a model would be asked on this page.
+    /// Returns the prompt that a model would get on this page.
     fn prompt(&self, page: &Observation) -> Vec<Message> {
         let mut request = format!("Task: {}\n", self.task());
         if !self.done.is_empty() {
@@ -356,8 +356,8 @@ impl Planned {
     }
 }
 
-/// What the model was sent first, and its answer. `None` if a part of either was cut or removed, and for calls without a
-/// plan.
+/// Returns the first messages to the model, and its answer. `None` if a part of either was cut or removed, and for
+/// calls without a plan.
 fn as_sent(call: PlanningCall) -> Option<Vec<Message>> {
     let is_whole = |text: &str| !text.is_empty() && text.chars().nth(MAX_CALL_TEXT - 1).is_none();
     if call.end != CallEnd::Accepted || call.output.contains(MASK) {
@@ -435,7 +435,7 @@ impl Lessons {
     }
 }
 
-/// The format `sft`.
+/// Writer of the format `sft`: one chat per line.
 #[derive(Default)]
 pub(crate) struct Examples(Lessons);
 
@@ -464,7 +464,7 @@ struct Rejected {
     page: Observation,
 }
 
-/// The format `preferences`.
+/// Writer of the format `preferences`: one pair per line.
 #[derive(Default)]
 pub(crate) struct Preferences {
     story: Story,
@@ -533,7 +533,7 @@ struct Row<'a> {
     step_index: Option<u32>,
 }
 
-/// The format `hf`.
+/// Writer of the format `hf`: rows in a file per split, and a card at the end.
 #[derive(Default)]
 pub(crate) struct Dataset {
     lessons: Lessons,

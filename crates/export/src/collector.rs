@@ -24,7 +24,7 @@ const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), D
 /// Bytes of an answer that are read.
 const ANSWER: usize = 4 << 10;
 
-/// A collector.
+/// OpenTelemetry collector that takes traces by OTLP over HTTP, as JSON.
 pub struct Collector {
     client: reqwest::Client,
     url: Url,

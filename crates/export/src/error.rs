@@ -26,13 +26,13 @@ pub enum ExportError {
         "expected an empty folder or one with a {format} export with redaction {redaction}, saw {seen} in {} (choose another --out, or --rewrite to replace an export)", path.display()
     )]
     OtherExport {
-        /// The folder.
+        /// Folder that was to take the export.
         path: PathBuf,
         /// The format that was asked for.
         format: &'static str,
         /// The redaction that was asked for.
         redaction: &'static str,
-        /// What is there.
+        /// Description of the folder's content.
         seen: String,
     },
     /// A run was exported together with others while it was not complete.
@@ -48,7 +48,7 @@ pub enum ExportError {
     /// An address names no place that exports can go to.
     #[error("expected {expected}, saw {seen}")]
     Address {
-        /// What such an address looks like.
+        /// Description of a valid address.
         expected: &'static str,
         /// The address, without user and query.
         seen: String,
@@ -56,11 +56,11 @@ pub enum ExportError {
     /// An object store or a collector refuses, or cannot be reached.
     #[error("cannot {what} {address}: {message}")]
     Remote {
-        /// What was tried: `list`, `write`, …
+        /// Operation that was tried: `list`, `write`, …
         what: &'static str,
-        /// Where.
+        /// Address of the store or collector.
         address: String,
-        /// What it or the system says, without credentials: its own text may hold them.
+        /// Message of the store or the system, without credentials: its own text may hold them.
         message: String,
     },
     /// An entry cannot be redacted. Its run is exported up to there, and reported.

@@ -120,12 +120,12 @@ impl Folder {
         Ok(folder)
     }
 
-    /// What is whole.
+    /// Returns the units that are whole.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Unit> {
         self.units.values()
     }
 
-    /// Whether a unit is there, made from the same inputs.
+    /// Returns `true` if a unit is there with all its files, made from the same inputs.
     pub(crate) fn has(&self, name: &str, inputs: &str) -> bool {
         let unit = self.units.get(name).filter(|unit| unit.inputs == inputs);
         unit.is_some_and(|unit| unit.files.iter().all(|file| self.root.join(file).is_file()))
@@ -146,7 +146,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes a unit.
+    /// Removes a unit and its files; does nothing if the list has no such unit.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), ExportError> {
         let Some(unit) = self.units.remove(name) else { return Ok(()) };
         self.say(&Unit { files: Vec::new(), ..unit.clone() })?;
@@ -166,7 +166,7 @@ fn other(root: &Path, head: &Head, seen: String) -> ExportError {
     ExportError::OtherExport { path: root.to_owned(), format, redaction, seen }
 }
 
-/// Whether a name is that of a file below the folder.
+/// Returns `true` if a name is that of a file below the folder.
 pub(crate) fn is_below(name: &str) -> bool {
     Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }

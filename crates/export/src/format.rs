@@ -1,4 +1,4 @@
-//! What can be written, and how much of what a run saw goes with it.
+//! Formats of exports, and the share of a run's data that goes with them.
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $( $(#[$doc:meta])* $variant:ident = $word:literal, )+ }) => {
@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// What is removed from a run before it is exported. What was secret in the run is not in its log, and so in no export.
+    /// Data removed from a run before it is exported. Secrets of the run are not in its log, and so in no export.
     Redaction {
         /// Nothing more than the log leaves out.
         None = "none",

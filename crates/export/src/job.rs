@@ -1,4 +1,4 @@
-//! What every format does alike: which files it makes of which runs, and which of them are there.
+//! Work that all formats share: which files they make of which runs, and which of them are there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::folder::{Folder, Part, Unit};
 use crate::format::{Format, Redaction};
 use crate::source::{Pages, Reader, Run, Seen, digest};
 
-/// What to export, and where to.
+/// Options of an export and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The format.
+    /// The format of the export.
     pub format: Format,
-    /// What is removed.
+    /// Redaction: which data is removed.
     pub redaction: Redaction,
     /// The folder: empty, missing, or one that an export of this format and redaction wrote.
     pub out: PathBuf,
@@ -23,7 +23,7 @@ pub struct Options {
     pub rewrite: bool,
 }
 
-/// What an export did.
+/// Result of an export: counts and problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exported {
@@ -33,28 +33,29 @@ pub struct Exported {
     pub written: Vec<String>,
     /// Files that were whole already.
     pub kept: usize,
-    /// What could not be read, in words. What stands before it in its log is exported.
+    /// Descriptions of runs and entries that could not be read. Entries before the unreadable one in its log are
+    /// exported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
 }
 
 /// A format of which a line is a record.
 pub(crate) trait Lines {
-    /// The records of the next entry of a run, and what goes with them.
+    /// Writes the records of the next entry of a run, and any files that go with them.
     fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError>;
 
-    /// What is left at the end of a run.
+    /// Writes the records that remain at the end of a run.
     fn end(&mut self, _run: &Run, _out: &mut Out<'_>) -> Result<(), ExportError> {
         Ok(())
     }
 
-    /// What is left at the end of all runs.
+    /// Writes the records that remain at the end of all runs.
     fn finish(&mut self, _out: &mut Out<'_>) -> Result<(), ExportError> {
         Ok(())
     }
 }
 
-/// Where records go.
+/// Destination of records: the file of lines, and further files of the same unit.
 pub(crate) struct Out<'a> {
     folder: &'a Folder,
     lines: &'a mut Part,
@@ -81,7 +82,7 @@ impl Out<'_> {
         self.others.get_mut(name).map_or(Ok(()), |part| part.line(value))
     }
 
-    /// What is removed.
+    /// Returns the redaction that says which data is removed.
     pub(crate) const fn redaction(&self) -> Redaction {
         self.redaction
     }
@@ -182,7 +183,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Whether a unit is there. If so, its files and runs are counted.
+    /// Returns `true` if a unit is there already. Its files and runs are counted then.
     pub(crate) fn is_kept(&mut self, unit: &Unit, runs: usize) -> bool {
         let is_there = self.folder.has(&unit.name, &unit.inputs);
         if is_there {

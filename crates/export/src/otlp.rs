@@ -20,9 +20,9 @@ use crate::source::{Pages, Run, Seen, digest, word};
 
 /// Spans of a line: about 200 KiB, which collectors take in one request.
 const LINE: usize = 256;
-/// `SpanKind`.
+/// `SPAN_KIND_INTERNAL` of OTLP's enum `SpanKind`, for runs and steps.
 const INTERNAL: u8 = 1;
-/// `SpanKind`.
+/// `SPAN_KIND_CLIENT` of OTLP's enum `SpanKind`, for calls of models.
 const CLIENT: u8 = 3;
 
 /// Writes the trace of a run.
@@ -144,7 +144,7 @@ impl Trace<'_> {
         self.add(&id, (format!("execute_tool {verb}"), INTERNAL), time, more);
     }
 
-    /// The run.
+    /// Adds the span of the run, the parent of all others.
     fn agent(&mut self) {
         let Some(header) = self.header.take() else { return };
         let result = self.end.as_ref().map(|end| end.result);

@@ -35,7 +35,7 @@ pub(crate) struct Run {
     pub(crate) result: Option<RunResult>,
 }
 
-/// What a log holds, in order.
+/// Entry of a log that formats read, in the log's order.
 pub(crate) enum Seen {
     Header(Box<RunHeader>),
     /// A page, with its content where that can be read.
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-/// What reads a run.
+/// Reader of the entries of a run.
 pub(crate) trait Reader {
     /// Takes the next entry. `pages` are the pages that were observed last.
     fn take(&mut self, seen: Seen, pages: &Pages) -> Result<(), ExportError>;
@@ -117,12 +117,12 @@ impl Run {
         Ok(Exchanges::open(&self.dir)?.map(|(_, exchanges)| exchanges))
     }
 
-    /// Its artifacts.
+    /// Store of the run's artifacts, without a redactor.
     pub(crate) fn store(&self) -> ArtifactStore {
         ArtifactStore::new(&self.dir, None)
     }
 
-    /// The folder.
+    /// Path of the run's folder.
     pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().to_owned()
     }

@@ -32,7 +32,7 @@ struct Record<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Execution {
-    /// Seconds since 1970.
+    /// Start of the execution in whole seconds since 1970.
     ts: u64,
     duration_ms: u64,
     cdp: Cdp,

@@ -188,7 +188,7 @@ fn is_currency(c: char) -> bool {
     matches!(c, '$' | '€' | '£' | '¥' | '₹' | '₽' | '₩')
 }
 
-/// Whether a text is an amount of money: a currency sign or code, and a number.
+/// Returns `true` if a text is an amount of money: a currency sign or code, and a number.
 pub(crate) fn is_money(text: &str) -> bool {
     const CODES: [&str; 8] = ["USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "INR"];
     let text = text.trim();

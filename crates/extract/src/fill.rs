@@ -32,7 +32,7 @@ const MIN_FIT: f32 = 0.35;
 /// The most validation errors that the answer reports.
 const MAX_COMPLAINTS: usize = 20;
 
-/// Whether the schema asks for nothing.
+/// Returns `true` if the schema asks for nothing.
 #[must_use]
 pub fn is_empty(schema: &Value) -> bool {
     match schema {
@@ -72,7 +72,7 @@ pub fn admit(schema: &Value) -> Result<(), SchemaError> {
     jsonschema::validator_for(schema).map(drop).map_err(|error| SchemaError::Invalid(Box::new(error)))
 }
 
-/// What came of a schema.
+/// Result of filling a schema.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Filled {
@@ -81,13 +81,13 @@ pub struct Filled {
     unfilled: Vec<String>,
     /// The validation errors of the answer.
     invalid: Vec<String>,
-    /// What was left out, by what ran out: `depth`, `items`, and what the caller adds.
+    /// Limits that ran out, so that something was left out: `depth`, `items`, and those that the caller adds.
     pub truncated: BTreeSet<String>,
 }
 
 impl Filled {
-    /// The answer of the step: an object that fits the schema, with members that begin with `$` for what is missing.
-    /// What is not an object is under `value`.
+    /// Returns the answer of the step: an object that fits the schema, with members that begin with `$` for what is
+    /// missing. An answer that is not an object is under `value`, if such a member is added.
     #[must_use]
     pub fn data(self) -> Value {
         let mut notes = Map::new();
@@ -212,7 +212,7 @@ impl<'s> Filler<'s> {
         }
     }
 
-    /// What `$ref` leads to within the schema.
+    /// Returns the schema that `$ref` leads to within the whole schema.
     fn resolved(&self, schema: &'s Value) -> &'s Value {
         let mut schema = schema;
         for _ in 0..8 {

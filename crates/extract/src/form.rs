@@ -54,7 +54,7 @@ struct Form {
     fields: Vec<Field>,
 }
 
-/// What the page script answers: one form, or all of them.
+/// Answer of the page script: one form, or all of them.
 #[derive(Debug, Deserialize)]
 pub struct Forms {
     #[serde(default)]

@@ -1,9 +1,9 @@
-//! A page's metadata.
+//! Metadata that a page states about itself, from meta elements to linked data.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// What the page script answers: title, meta elements, linked data, headings.
+/// Answer of the page script: title, meta elements, linked data, headings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
@@ -14,7 +14,7 @@ pub struct Metadata {
     pub(crate) canonical: Option<String>,
     /// Unread JSON of scripts.
     pub(crate) json_ld: Vec<String>,
-    /// Items of microdata.
+    /// Items of microdata on the page.
     pub(crate) items: Vec<Value>,
     pub(crate) headings: Vec<Value>,
     pub(crate) landmarks: Vec<Value>,
@@ -39,7 +39,7 @@ impl Metadata {
         all
     }
 
-    /// What kind of page it is, by its own words.
+    /// Returns the kind of page that its own data states, such as `Product`; `None` if it states none.
     fn page_type(&self, linked: &[Value]) -> Option<String> {
         let of = |value: &Value| match value.get("@type") {
             Some(Value::String(kind)) => Some(kind.clone()),

@@ -9,7 +9,7 @@ use dom_query::NodeRef;
 use crate::convert::{Content, is_money};
 use crate::words::Words;
 
-/// A labelled content.
+/// A label, its content, and how sure it is that they belong together.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) label: Words,
@@ -90,7 +90,7 @@ impl Pairs {
         }
     }
 
-    /// What attributes call the element.
+    /// Adds the content of an element under the names that its attributes give it.
     fn attributes(&mut self, node: &NodeRef<'_>) {
         const CALLED: [(&str, f32); 11] = [
             ("itemprop", 1.0),
@@ -196,7 +196,7 @@ impl Pairs {
     }
 }
 
-/// What an element shows.
+/// Returns the content that an element shows.
 pub(crate) fn content_of(node: &NodeRef<'_>) -> Content {
     let attribute = |name: &str| node.attr(name).map(|text| text.to_string()).filter(|text| !text.is_empty());
     let mut content = Content { text: text_of(node), ..Content::default() };
@@ -240,7 +240,7 @@ pub(crate) fn text_of(node: &NodeRef<'_>) -> String {
     collapsed.join(" ").chars().take(MAX_TEXT).collect()
 }
 
-/// Whether an element's text stands apart from what is before it.
+/// Returns `true` if an element's text stands apart from the text before it.
 fn is_apart(node: &NodeRef<'_>) -> bool {
     const APART: [&str; 24] = [
         "p",
@@ -271,7 +271,7 @@ fn is_apart(node: &NodeRef<'_>) -> bool {
     node.element_ref().is_some_and(|element| APART.contains(&&*element.name.local))
 }
 
-/// Whether an element has text and holds no blocks.
+/// Returns `true` if an element has text and holds no blocks.
 fn is_leaf(node: &NodeRef<'_>) -> bool {
     node.element_children().iter().all(|child| {
         child.element_ref().is_some_and(|element| {

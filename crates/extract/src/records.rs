@@ -21,7 +21,7 @@ pub(crate) struct Record<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Set<'a> {
     pub(crate) records: Vec<Record<'a>>,
-    /// What the set is called: its caption, the heading before it, names of what holds it.
+    /// Names of the set: its caption, the heading before it, names of the elements that hold it.
     pub(crate) called: Vec<Words>,
     /// How many of its things were left out.
     pub(crate) left: usize,
@@ -164,7 +164,7 @@ fn siblings<'a>(parent: &NodeRef<'a>) -> Vec<Set<'a>> {
         .collect()
 }
 
-/// What makes siblings of one kind.
+/// Returns the kind of an element: siblings of one kind may form a set. `None` for elements that form none.
 fn kind_of(node: &NodeRef<'_>) -> Option<String> {
     let element = node.element_ref()?;
     let tag = element.name.local.to_string();
@@ -182,7 +182,7 @@ fn kind_of(node: &NodeRef<'_>) -> Option<String> {
     }
 }
 
-/// What an element is called by its attributes, and by the heading or label before it.
+/// Returns the names of an element by its attributes, and by the heading or label before it.
 pub(crate) fn names_of(node: &NodeRef<'_>) -> Vec<Words> {
     let mut names: Vec<Words> = ["id", "aria-label", "class", "itemprop", "data-testid", "data-field"]
         .iter()

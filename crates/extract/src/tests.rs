@@ -1,4 +1,4 @@
-//! What is found on pages, and what is not.
+//! Tests of the values found on pages, and of those that must not be.
 
 use serde_json::{Value, json};
 

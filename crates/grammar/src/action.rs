@@ -56,10 +56,10 @@ macro_rules! actions {
         pub enum ActionKind { $( #[doc = $doc] $variant, )+ }
 
         impl ActionKind {
-            /// Every verb.
+            /// Every verb of the language.
             pub const ALL: &'static [ActionKind] = &[$(ActionKind::$variant),+];
 
-            /// What holds for every use of the verb.
+            /// Returns the properties that hold for every use of the verb.
             #[must_use]
             pub const fn meta(self) -> ActionMeta {
                 match self {
@@ -72,7 +72,7 @@ macro_rules! actions {
                 }
             }
 
-            /// What the verb does, in one sentence.
+            /// Returns the purpose of the verb, in one sentence.
             #[must_use]
             pub const fn purpose(self) -> &'static str {
                 match self { $( Self::$variant => $doc.trim_ascii(), )+ }
@@ -80,13 +80,13 @@ macro_rules! actions {
         }
 
         impl Action {
-            /// The verb.
+            /// Returns the verb, without its parameters.
             #[must_use]
             pub const fn kind(&self) -> ActionKind {
                 match self { $( Self::$variant(_) => ActionKind::$variant, )+ }
             }
 
-            /// The main target.
+            /// Returns the main target; `None` if the action names none.
             #[must_use]
             pub const fn target(&self) -> Option<&TargetRef> {
                 match self { $( Self::$variant(body) => target!([as_ref &] body $($need $($part)?)?), )+ }
@@ -195,15 +195,15 @@ actions! {
 }
 
 impl ActionKind {
-    /// Whether the verb goes past the candidates of a page, by points or selectors: a planner needs a profile that
-    /// opens it.
+    /// Returns `true` if the verb goes past the candidates of a page, by points or selectors. A planner needs a profile
+    /// that opens it.
     #[must_use]
     pub const fn is_raw(self) -> bool {
         matches!(self, Self::ClickPoint | Self::DragPoints | Self::LongPressPoint | Self::ResolveSelector)
     }
 
-    /// Whether the verb does more than a person could do with the page: even an operator's plan needs a profile that
-    /// opens it. Registered actions do what they were registered for.
+    /// Returns `true` if the verb does more than a person could do with the page. Even an operator's plan needs a
+    /// profile that opens it. Registered actions are excluded: they do what they were registered for.
     #[must_use]
     pub const fn is_beyond_page(self) -> bool {
         matches!(self, Self::Fetch | Self::ReadFile | Self::WriteFile | Self::Shell | Self::Evaluate)
@@ -223,10 +223,10 @@ pub enum Owner {
     Controller,
 }
 
-/// Whether an action has a target, and what the target must support.
+/// Need of an action for a target, and the capability that the target must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TargetNeed {
-    /// No target.
+    /// The action takes no target.
     None,
     /// May have a target, which must support this.
     Optional(Capability),
@@ -234,7 +234,7 @@ pub enum TargetNeed {
     Required(Capability),
 }
 
-/// What holds for every use of a verb.
+/// Properties that hold for every use of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ActionMeta {
     /// The verb on the wire.
@@ -243,7 +243,7 @@ pub struct ActionMeta {
     pub owner: Owner,
     /// The least effect that it has; its target may raise it.
     pub effect: EffectClass,
-    /// What it needs of its target.
+    /// Need for a target, and the capability that it must have.
     pub target: TargetNeed,
 }
 

@@ -312,8 +312,9 @@ pub fn page() -> BoxedStrategy<Observation> {
         .boxed()
 }
 
-/// The same object with one change anywhere in it: a member dropped, added, retyped or out of bounds, or a list of its
-/// values in place of an object. For tests that the schema and [`wire::read`](crate::wire::read) refuse the same things.
+/// Returns the object with one change anywhere in it: a member dropped, added, retyped or out of bounds, or a list of
+/// its values in place of an object. For tests that the schema and [`wire::read`](crate::wire::read) refuse the same
+/// things.
 pub fn mutated(value: Value) -> BoxedStrategy<Value> {
     (proptest::arbitrary::any::<Index>(), 0_u8..8)
         .prop_map(move |(index, how)| {

@@ -13,33 +13,33 @@ use crate::wire::ReadError;
 /// How deep arguments may nest.
 pub const DEPTH: usize = 4;
 
-/// What one argument, or all of them, may be.
+/// Shape of one argument, or of all arguments together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// An object of these members and no others.
     Object(Vec<Property>),
     /// Items of one shape.
     Array {
-        /// What each item is.
+        /// Shape of every item.
         item: Box<Shape>,
         /// The most items, if stated.
         max: Option<u64>,
     },
-    /// A string.
+    /// A string, bounded in characters.
     Text {
-        /// The fewest characters.
+        /// The fewest characters; 0 if not stated.
         min: u64,
         /// The most characters, if stated.
         max: Option<u64>,
     },
-    /// An integer.
+    /// An integer of at most 64 bits, with its sign.
     Integer {
         /// The least, if stated.
         min: Option<i64>,
         /// The greatest, if stated.
         max: Option<i64>,
     },
-    /// True or false.
+    /// Either `true` or `false`.
     Boolean,
     /// One of these strings, integers and booleans.
     OneOf(Vec<Value>),
@@ -48,11 +48,11 @@ pub enum Shape {
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
-    /// What it is.
+    /// Shape of the member's value.
     pub shape: Shape,
-    /// Whether the object must have it.
+    /// `true` if the object must have the member.
     pub is_required: bool,
 }
 

@@ -41,21 +41,21 @@ pub enum ControlKind {
     Text,
     /// A field whose value must not be kept.
     Password,
-    /// A text area.
+    /// A text field of several lines: `textarea`.
     Multiline,
     /// An editable region (`contenteditable`).
     RichText,
-    /// A number field.
+    /// A field for a number: `input` of type `number`.
     Number,
-    /// A range slider.
+    /// A native slider: `input` of type `range`.
     Range,
     /// A date, time, month, week or date-and-time field.
     DateTime,
-    /// A colour field.
+    /// A field for a colour: `input` of type `color`.
     Color,
-    /// A file field.
+    /// A field for files: `input` of type `file`.
     File,
-    /// A native `select`.
+    /// A native `select`, for one option or several.
     Select,
     /// A check box or radio button, native or not.
     Check,
@@ -65,19 +65,19 @@ pub enum ControlKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectOption {
-    /// What is submitted.
+    /// Value that is submitted.
     pub value: String,
-    /// What is read.
+    /// Text that a person reads.
     pub label: String,
-    /// Currently chosen.
+    /// `true` if it is currently chosen.
     #[serde(default)]
     pub selected: bool,
-    /// Cannot be chosen.
+    /// `true` if it cannot be chosen.
     #[serde(default)]
     pub disabled: bool,
 }
 
-/// Whether a candidate is in the viewport.
+/// Position of a candidate relative to the viewport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Placement {
@@ -88,7 +88,7 @@ pub enum Placement {
     OffView,
 }
 
-/// What covers a candidate, and how much of it.
+/// Occlusion of a candidate: the covered share, and what covers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Occlusion {
@@ -102,14 +102,14 @@ pub struct Occlusion {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
-    /// The role.
+    /// Its role; candidates with different roles have likeness 0.
     pub role: Role,
     /// The name, white space collapsed.
     pub name: String,
-    /// The test id.
+    /// Its test id, if it has one; two different test ids have likeness 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_id: Option<String>,
-    /// The context label.
+    /// Its [`Candidate::context`], if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Tags, ids that look hand-written and roles from the root down, without positions.
@@ -144,9 +144,9 @@ impl Fingerprint {
     }
 }
 
-/// What a candidate is about, as digests: its role and name, the texts around it that identify it and, if its twins
-/// share those, a part of the page that belongs to it alone. Two candidates of one document with equal digests have the
-/// same meaning.
+/// Meaning of a candidate, as digests: its role and name, the texts around it that identify it and, if its twins share
+/// those, a part of the page that belongs to it alone. Two candidates of one document with equal digests have the same
+/// meaning.
 ///
 /// Opaque: only the script in the page computes it. `ARCHITECTURE.md` says which texts identify.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -167,7 +167,7 @@ pub struct About {
 pub struct OwnPart {
     /// Number of parents above the candidate; 0 is the candidate itself.
     pub up: u32,
-    /// What it says.
+    /// Digest of the part's texts.
     pub key: String,
     /// If the texts do not differ: its 1-based rank among its siblings of the same tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,13 +184,14 @@ pub struct OwnPart {
 pub enum SentField {
     /// The number, date or code of a payment card.
     Card,
-    /// A password.
+    /// A password: `input` of type `password`.
     Password,
-    /// A one-time code.
+    /// A one-time code, by `autocomplete`.
     OneTimeCode,
 }
 
-/// What activating a candidate does, as far as its markup says: a click on a link or button, Enter in a field.
+/// Behaviour of a candidate when activated, as far as its markup says: by a click on a link or button, by Enter in a
+/// field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Activation {
@@ -201,13 +202,13 @@ pub struct Activation {
     /// Where the request goes, without query and fragment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What the form that it submits holds.
+    /// Fields of the form that it submits for which submitting is more than a change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<SentField>,
     /// The name of the button that Enter presses, if this is a field of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub button: Option<String>,
-    /// What the icon of a control without words is called.
+    /// Name of the icon, for a control without words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
     /// The keys that activate it together with the modifiers for access keys, separated by spaces.
@@ -215,7 +216,7 @@ pub struct Activation {
     pub access_key: Option<String>,
 }
 
-/// What a field takes, and where an item stands in its list, where the markup says so.
+/// Limits on the value of a field, and the place of an item in its list, where the markup states them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bounds {
@@ -239,23 +240,23 @@ pub struct Bounds {
 pub struct Candidate {
     /// Its id, unique in the run.
     pub id: CandidateId,
-    /// The ARIA role.
+    /// ARIA role, from the source that `name_source` states.
     pub role: Role,
     /// The accessible name, or a substitute (text, title, test id); at most 200 characters.
     pub name: String,
     /// The source of role and name.
     #[serde(default)]
     pub name_source: NameSource,
-    /// What distinguishes it from its twins, such as `row: john@example.com`.
+    /// Text that distinguishes it from its twins, such as `row: john@example.com`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// It has a twin from which nothing distinguishes it: a model's plan may not target it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ambiguous: bool,
-    /// The accessible description.
+    /// Accessible description, at most 300 characters; absent if it is empty or equals the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The states.
+    /// States such as checked, expanded or disabled.
     #[serde(default)]
     pub states: States,
     /// The kind of control.
@@ -264,7 +265,7 @@ pub struct Candidate {
     /// The live value; redacted in password-like fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<FactText>,
-    /// What it takes, and where it stands in its list.
+    /// Limits on its value, and its place in its list.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bounds: Bounds,
     /// The options of a native `select`, the first 100.
@@ -273,10 +274,10 @@ pub struct Candidate {
     /// Its label where that differs from the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Its placeholder.
+    /// Its `placeholder` attribute, at most 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// Its test id.
+    /// Value of its test id attribute, such as `data-testid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_id: Option<String>,
     /// Where a link leads: an absolute URL.
@@ -285,10 +286,10 @@ pub struct Candidate {
     /// The form that it submits or belongs to: its name, id or action path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
-    /// What activating it does, as far as its markup says.
+    /// Behaviour when activated, as far as its markup says.
     #[serde(default, skip_serializing_if = "is_default")]
     pub activation: Activation,
-    /// What the dialog around it asks, else the heading above it; at most 500 characters.
+    /// Question of the dialog around it, otherwise the heading above it; at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<String>,
     /// Its box in the tab's viewport.
@@ -297,7 +298,7 @@ pub struct Candidate {
     /// In view or off view.
     #[serde(default)]
     pub placement: Placement,
-    /// What covers it, if something does.
+    /// Occlusion of the candidate, if something covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occlusion: Option<Occlusion>,
     /// Its scroll container, if that is not the page.
@@ -318,7 +319,7 @@ pub struct Candidate {
     #[serde(skip)]
     #[schemars(skip)]
     pub node: Option<NodeKey>,
-    /// What it is about; compared before anything is sent to it. Not serialised here, like the node
+    /// Meaning of the candidate; compared before anything is sent to it. Not serialised here, like the node
     /// ([`Observation::meanings`](crate::observation::Observation::meanings)): without one, the executor follows the
     /// locators.
     #[serde(skip)]
@@ -326,7 +327,7 @@ pub struct Candidate {
     pub about: Option<About>,
 }
 
-/// What an action needs of its target.
+/// Capability that an action needs of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -345,14 +346,14 @@ pub enum Capability {
     CheckOn,
     /// Can be turned off; radio buttons excluded.
     CheckOff,
-    /// Accepts files.
+    /// Accepts files: file fields only.
     Files,
-    /// Can be read.
+    /// Can be read, as every candidate can.
     Read,
 }
 
 impl Candidate {
-    /// Whether both were observed in one document.
+    /// Returns `true` if both were observed in one document.
     #[must_use]
     pub fn shares_document(&self, other: &Self) -> bool {
         match (&self.node, &other.node) {
@@ -367,14 +368,14 @@ impl Candidate {
         self.rect.map(|rect| rect.center())
     }
 
-    /// Whether text typed into it is sensitive.
+    /// Returns `true` if text typed into it is sensitive.
     #[must_use]
     pub fn is_sensitive(&self) -> bool {
         self.control == ControlKind::Password
     }
 
-    /// Whether an action that needs `capability` may target it. A disabled control supports what it would support if
-    /// enabled; whether it is enabled is checked when the step acts.
+    /// Returns `true` if an action that needs `capability` may target it. A disabled control supports what it would
+    /// support if enabled; whether it is enabled is checked when the step acts.
     #[must_use]
     pub fn supports(&self, capability: Capability) -> bool {
         use ControlKind as Kind;

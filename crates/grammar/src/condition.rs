@@ -80,7 +80,7 @@ conditions! {
     ValueEquals(Valued) = "valueEquals" about target;
     /// The live value contains.
     ValueContains(Valued) = "valueContains" about target;
-    /// The text contains.
+    /// The text, white space collapsed, contains the stated one; letter case counts.
     ElementTextContains(Texted) = "elementTextContains" about target;
     /// The text, white space collapsed, equals.
     ElementTextEquals(Texted) = "elementTextEquals" about target;
@@ -94,13 +94,13 @@ conditions! {
     RequestObserved(RequestObserved) = "requestObserved";
     /// A JavaScript dialog opened.
     DialogOpened(DialogOpened) = "dialogOpened";
-    /// A download started.
+    /// A download started, whether or not it is complete.
     DownloadStarted(Download) = "downloadStarted";
     /// A download of the step is complete.
     DownloadCompleted(Download) = "downloadCompleted";
     /// The URL differs from the one before the step.
     UrlChanges(UrlChanges) = "urlChanges";
-    /// A tab opened.
+    /// A tab opened; if a part of its URL is stated, with that in it.
     NewTab(UrlPart) = "newTab";
     /// The target was not visible before and is now.
     Appears(OnTarget) = "appears" about target;
@@ -252,7 +252,7 @@ impl Condition {
         asked
     }
 
-    /// Whether the text of `target` must be gathered to judge the condition.
+    /// Returns `true` if the text of `target` must be gathered to judge the condition.
     #[must_use]
     pub fn reads_text(&self, target: &TargetRef) -> bool {
         let mut reads = false;
@@ -317,7 +317,7 @@ impl Condition {
         self.inner().iter().try_for_each(|condition| condition.validate_at(depth + 1))
     }
 
-    /// Whether the condition holds on every page, judged by its form alone.
+    /// Returns `true` if the condition holds on every page, judged by its form alone.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         match self {
@@ -349,7 +349,7 @@ impl Condition {
         }
     }
 
-    /// Whether both can never hold at the same moment, judged by their form alone.
+    /// Returns `true` if both can never hold at the same moment, judged by their form alone.
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> bool {
         let one_way = |a: &Self, b: &Self| match (a, b) {
@@ -387,7 +387,7 @@ impl Condition {
         limit
     }
 
-    /// Whether the condition expects the page to change.
+    /// Returns `true` if the condition expects the page to change.
     #[must_use]
     pub fn expects_page_change(&self) -> bool {
         match self {
@@ -398,7 +398,7 @@ impl Condition {
     }
 }
 
-/// Whether a pattern matches every text, judged by its form alone.
+/// Returns `true` if the pattern matches every text, judged by its form alone.
 fn is_anything(pattern: &Pattern) -> bool {
     matches!(pattern.as_str(), "" | ".*" | "^" | "$" | ".*?" | "^.*$")
 }
@@ -406,10 +406,10 @@ fn is_anything(pattern: &Pattern) -> bool {
 /// A fact about an element that is gathered only if a condition needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// An attribute.
+    /// An attribute, by its name.
     Attribute(&'a str),
     /// `aria-` and this name.
     AriaAttribute(&'a str),
-    /// A DOM property.
+    /// A DOM property, by its name.
     Property(&'a str),
 }

@@ -30,13 +30,13 @@ impl Deadline {
         Self(point)
     }
 
-    /// What is left at `now`; zero once the deadline has passed.
+    /// Returns the time left at `now`; zero once the deadline has passed.
     #[must_use]
     pub fn remaining(self, now: Instant) -> Duration {
         self.0.saturating_duration_since(now)
     }
 
-    /// Whether the deadline has passed at `now`.
+    /// Returns `true` if the deadline has passed at `now`.
     #[must_use]
     pub fn has_passed(self, now: Instant) -> bool {
         now >= self.0

@@ -17,7 +17,7 @@ const QUOTED: usize = 120;
 const REQUESTS: usize = 5;
 
 impl Condition {
-    /// What the condition states, as a phrase after "expected": `the value of c3 to be "Ann"`.
+    /// Describes the statement of the condition, as a phrase after "expected": `the value of c3 to be "Ann"`.
     #[must_use]
     pub fn in_words(&self) -> String {
         self.in_words_naming(&|target| target.to_string())
@@ -109,7 +109,7 @@ impl Condition {
         }
     }
 
-    /// What was seen last, as a phrase after "saw": `the URL https://shop.test/login`.
+    /// Describes what was seen last, as a phrase after "saw": `the URL https://shop.test/login`.
     #[must_use]
     pub fn seen(&self, facts: &Facts) -> String {
         self.seen_naming(facts, &|target| target.to_string())
@@ -122,7 +122,7 @@ impl Condition {
         self.seen_at(now, facts, false, name)
     }
 
-    /// What a verdict rests on: what was seen when the condition came true, else what was seen last.
+    /// Describes the basis of a verdict: what was seen when the condition came true, otherwise what was seen last.
     #[must_use]
     pub fn seen_for(&self, verdict: Verdict, facts: &Facts, name: &dyn Fn(&TargetRef) -> String) -> String {
         match self.moment_of(facts).filter(|_| verdict.holds()) {

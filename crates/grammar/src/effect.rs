@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a step does to the world, mildest first.
+/// Effect of a step on the world, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum EffectClass {
-    /// Changes nothing.
+    /// Changes no data, such as reading, scrolling or moving the focus.
     ReadOnly,
     /// Doing it twice is the same as doing it once.
     Idempotent,

@@ -1,4 +1,4 @@
-//! Whether a field holds what was entered, where the page writes it its own way.
+//! Comparison of a field's content with what was entered, where the page writes it its own way.
 //!
 //! Invariants:
 //! - Letters and digits, in their order, are what was entered. Case, blanks and separators are how it is written.
@@ -6,7 +6,8 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Whether `seen` is `wanted` in another spelling: a mask, a currency, upper case, paragraphs. Linear in both.
+/// Returns `true` if `seen` is `wanted` in another spelling: a mask, a currency, upper case, paragraphs. Linear in
+/// both.
 ///
 /// ```
 /// use cuebook_grammar::entry::is_same_entry;
@@ -32,7 +33,8 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     essence == self::essence(seen)
 }
 
-/// Whether `seen` still has all of `wanted` in it, in one piece: a suggestion that completes what was typed.
+/// Returns `true` if `seen` still has all of `wanted` in it, in one piece, as in a suggestion that completes what was
+/// typed.
 #[must_use]
 pub fn continues_entry(wanted: &str, seen: &str) -> bool {
     essence(seen).contains(&essence(wanted))
@@ -66,8 +68,8 @@ fn plain_number(text: &str) -> Option<Number> {
     is_number.then(|| number(is_negative, whole, part))
 }
 
-/// What a written amount may mean: one reading where its signs leave no doubt, else one for each. `None` if it is not
-/// written as an amount: a telephone number, a word.
+/// Returns the possible readings of a written amount: one where its signs leave no doubt, otherwise one for each
+/// possibility. `None` if the text is not written as an amount, such as a telephone number or a word.
 fn readings(text: &str) -> Option<Vec<Number>> {
     let is_decoration = |letter: char| letter.is_whitespace() || letter == '%' || is_currency(letter);
     let core = text.trim_matches(is_decoration);

@@ -1,4 +1,4 @@
-//! What was seen: the only input of a verdict, no matter who gathered it or when it is judged.
+//! Facts that were seen: the only input of a verdict, no matter who gathered them or when they are judged.
 //!
 //! Invariants:
 //! - Facts are plain data and round-trip through JSON: a verdict on recorded facts equals the one at run time.
@@ -19,11 +19,11 @@ use crate::wire::{is_default, words};
 words! {
     /// On, off, or partly on.
     pub enum Toggle {
-        /// On.
+        /// The control is on.
         True = "true",
-        /// Off.
+        /// The control is off.
         False = "false",
-        /// Partly.
+        /// The control is partly on.
         Mixed = "mixed",
     }
 }
@@ -53,25 +53,25 @@ pub struct States {
     /// Several of its options can be chosen.
     #[serde(skip_serializing_if = "is_default")]
     pub multiselectable: bool,
-    /// Check boxes, radio buttons, switches.
+    /// Checked state of check boxes, radio buttons and switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Toggle>,
-    /// Toggle buttons.
+    /// Pressed state of toggle buttons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressed: Option<Toggle>,
-    /// What it controls is shown.
+    /// `true` if the part that it controls is shown; absent if it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded: Option<bool>,
-    /// Options, tabs, rows.
+    /// Selected state of options, tabs and rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// The kind of popup that it opens, as `aria-haspopup` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub haspopup: Option<String>,
-    /// Headings and tree items: from 1.
+    /// Level of headings and tree items, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u8>,
-    /// `aria-current`, unless false.
+    /// Value of `aria-current`, unless that is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
 }
@@ -80,11 +80,11 @@ pub struct States {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ElementFacts {
-    /// The ARIA role.
+    /// ARIA role, explicit or implied by the element.
     pub role: Role,
-    /// The accessible name.
+    /// Accessible name; empty if it has none.
     pub name: String,
-    /// The accessible description.
+    /// Accessible description; absent if it is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The text of what `aria-errormessage` refers to while the element is invalid.
@@ -95,16 +95,16 @@ pub struct ElementFacts {
     /// The texts of its labels: `label` elements, `aria-labelledby`, `aria-label`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// The `placeholder`.
+    /// The `placeholder` attribute, at most 2,000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// The `alt` text.
+    /// The `alt` attribute, at most 2,000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alt: Option<String>,
-    /// The `title`.
+    /// The `title` attribute, at most 2,000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The test id.
+    /// Value of the first test id attribute that it has, at most 500 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_id: Option<String>,
     /// Its text content, white space collapsed, at most 20,000 characters.
@@ -125,10 +125,10 @@ pub struct ElementFacts {
     /// The DOM properties that a condition reads, as JSON scalars.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, Value>,
-    /// The classes.
+    /// Names in its `class` attribute, the first 50, 200 characters each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
-    /// The states.
+    /// States such as checked, expanded or disabled.
     pub states: States,
     /// Non-empty box and no `visibility: hidden` (Playwright's definition; opacity 0 counts as visible).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub struct ElementFacts {
     /// Its box, where it has one.
     #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
     pub rect: Option<Rect>,
-    /// Whether the typed value must not be kept: password-like.
+    /// `true` if the typed value must not be kept, as in password-like fields.
     #[serde(skip_serializing_if = "is_default")]
     pub sensitive: bool,
     /// Structural parts of its locator, decided in the page.
@@ -168,11 +168,11 @@ pub struct Relations {
     pub innermost_text: Option<bool>,
 }
 
-/// What a target resolved to at one moment.
+/// Resolution of a target at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetFacts {
-    /// How many elements matched, after `nth`; `None` if it could not be looked up.
+    /// Number of elements that matched, after `nth`; `None` if it could not be looked up.
     pub matches: Option<u32>,
     /// The element, where exactly one matched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,13 +180,13 @@ pub struct TargetFacts {
 }
 
 impl TargetFacts {
-    /// One element.
+    /// Facts of a target that resolved to this one element.
     #[must_use]
     pub fn one(element: ElementFacts) -> Self {
         Self { matches: Some(1), element: Some(element) }
     }
 
-    /// No element.
+    /// Facts of a target that resolved to no element.
     #[must_use]
     pub fn none() -> Self {
         Self { matches: Some(0), element: None }
@@ -212,7 +212,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestFact {
-    /// `GET`, `POST`, …
+    /// HTTP method, such as `GET` or `POST`.
     pub method: String,
     /// The URL, without a fragment, at most 2,000 characters.
     pub url: String,
@@ -231,14 +231,15 @@ pub struct RequestFact {
 }
 
 impl RequestFact {
-    /// Whether it failed or got a status of 400 or more. A request that the page or the browser cancelled has not failed.
+    /// Returns `true` if it failed or got a status of 400 or more. A request that the page or the browser cancelled has
+    /// not failed.
     #[must_use]
     pub fn is_problem(&self) -> bool {
         let failed = self.failure.as_deref().is_some_and(|reason| reason != "net::ERR_ABORTED");
         failed || self.status.is_some_and(|status| status >= 400)
     }
 
-    /// Whether its method may change something: any but `GET`, `HEAD` and `OPTIONS`.
+    /// Returns `true` if its method may change something: any but `GET`, `HEAD` and `OPTIONS`.
     #[must_use]
     pub fn changes(&self) -> bool {
         !matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
@@ -271,27 +272,27 @@ impl RequestFact {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum DialogKind {
-    /// `alert`
+    /// `alert()`: a message that can only be accepted.
     Alert,
-    /// `confirm`
+    /// `confirm()`: a question to accept or dismiss.
     Confirm,
-    /// `prompt`
+    /// `prompt()`: a question that takes a text.
     Prompt,
-    /// `beforeunload`
+    /// `beforeunload`: asks before the page is left.
     BeforeUnload,
 }
 
-/// One JavaScript dialog.
+/// One JavaScript dialog that opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DialogFact {
-    /// The kind.
+    /// The function or event that opened it.
     pub kind: DialogKind,
     /// The message, at most 2,000 characters.
     pub message: String,
 }
 
-/// One download.
+/// One download, with its end if that was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DownloadFact {
@@ -345,16 +346,16 @@ pub struct EventFacts {
     /// Requests, in order, the first 200 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestFact>,
-    /// Dialogs, in order.
+    /// Dialogs that opened, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dialogs: Vec<DialogFact>,
-    /// Downloads that started.
+    /// Downloads that started, complete or not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub downloads: Vec<DownloadFact>,
     /// The URLs of tabs that opened.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_tabs: Vec<String>,
-    /// Whether the effect record has anything in it; `None` if none was kept.
+    /// `true` if the effect record has anything in it; `None` if none was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub any_effect: Option<bool>,
 }

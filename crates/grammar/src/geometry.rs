@@ -8,33 +8,33 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// From the left.
+    /// Distance from the left edge of the viewport.
     pub x: f64,
-    /// From the top.
+    /// Distance from the top edge of the viewport.
     pub y: f64,
 }
 
 /// A box in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rect {
-    /// Left edge.
+    /// Left edge, from the left of the viewport.
     pub x: f64,
-    /// Top edge.
+    /// Top edge, from the top of the viewport.
     pub y: f64,
-    /// Width.
+    /// Width in CSS pixels.
     pub width: f64,
-    /// Height.
+    /// Height in CSS pixels.
     pub height: f64,
 }
 
 impl Rect {
-    /// The middle.
+    /// Returns the middle of the box.
     #[must_use]
     pub fn center(&self) -> Point {
         Point { x: self.x + self.width / 2.0, y: self.y + self.height / 2.0 }
     }
 
-    /// Whether the box has an area.
+    /// Returns `true` if the box has an area.
     #[must_use]
     pub fn has_area(&self) -> bool {
         self.width > 0.0 && self.height > 0.0

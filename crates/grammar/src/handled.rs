@@ -11,7 +11,7 @@ use crate::facts::{EventFacts, Facts, Sample};
 use crate::outcome::{Evidence, Judged, StepFailure, StepOutcome, StepSuccess, Timings};
 use crate::plan::{BoundStep, StatedCondition};
 
-/// Whether an action was delivered.
+/// Delivery of an action, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Nothing left this process.

@@ -21,7 +21,7 @@ macro_rules! opaque_id {
         impl $name {
             /// Wraps a name that its owner chose.
             pub fn new(name: impl Into<String>) -> Self { Self(name.into()) }
-            /// The name.
+            /// The name, as its owner chose it.
             #[must_use]
             pub fn as_str(&self) -> &str { &self.0 }
         }
@@ -95,9 +95,8 @@ impl<'de> Deserialize<'de> for CandidateId {
 
 inline_schema!(CandidateId, { "type": "string", "pattern": "^c[1-9][0-9]{0,8}$" });
 
-/// What a step or a condition points at: the id of a candidate in the observation, or the name of an
-/// entry in the plan's `candidates`. One to 64 letters, digits, `_`, `-`, `.` or `:`, the first a letter,
-/// digit or `_`.
+/// Reference from a step or a condition to its target: the id of a candidate in the observation, or the name of an
+/// entry in the plan's `candidates`. One to 64 letters, digits, `_`, `-`, `.` or `:`, the first a letter, digit or `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct TargetRef(String);
@@ -173,7 +172,7 @@ inline_schema!(TargetRef, { "type": "string", "pattern": TargetRef::PATTERN });
 /// that has to be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeKey {
-    /// The tab.
+    /// The tab that the node is in.
     pub page: PageId,
     /// The frame, as the wire names it.
     pub frame: String,

@@ -1,11 +1,11 @@
-//! What a run entered, and whether it is still there.
+//! Values that a run entered, and the check that they are still there.
 //!
 //! Pure: readings of fields go in, losses come out. Invariants:
 //! - A value is compared as it was entered ([`is_same_entry`]); what is sensitive is compared by digest.
 //! - A press may use up what was entered before it, as a chat does that sends its text. Nothing else may.
 //!
-//! What steps set going beyond their end is in [`downloads`] and [`requests`]: events and their times go in, what is open
-//! and what came late comes out.
+//! Consequences of steps beyond their end are in [`downloads`] and [`requests`]: events and their times go in, what is
+//! open and what came late comes out.
 
 pub mod downloads;
 pub mod requests;
@@ -18,19 +18,19 @@ use crate::secret::{FactText, WireText};
 /// A value that a step entered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
-    /// The field.
+    /// Field that received the value.
     pub field: NodeKey,
-    /// What it is called, such as `textbox "City"`.
+    /// Name of the field for messages, such as `textbox "City"`.
     pub called: String,
-    /// What it held when its step ended.
+    /// Value of the field when its step ended.
     pub value: FactText,
-    /// Text alone is no choice there: it suggests what may be chosen.
+    /// `true` if the field suggests what may be chosen, so that text alone is no choice.
     pub suggests: bool,
     /// The action that enters it once more; `None` where that was tried.
     pub again: Option<Action>,
 }
 
-/// What a field holds now.
+/// Content of a field now.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// It left its document, and nothing of its meaning took its place.
@@ -42,9 +42,9 @@ pub enum Reading {
 /// A value that is not there any more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// What was entered.
+    /// Value that was entered.
     pub held: Held,
-    /// What the field holds instead.
+    /// Value that the field holds instead.
     pub holds: FactText,
 }
 
@@ -100,7 +100,7 @@ impl Ledger {
         });
     }
 
-    /// Whether anything is kept for these fields.
+    /// Returns the name of the first of these fields for which a value is kept; `None` if there is none.
     pub fn holds(&self, is_meant: impl Fn(&NodeKey) -> bool) -> Option<&str> {
         self.held.iter().find(|held| is_meant(&held.field)).map(|held| held.called.as_str())
     }

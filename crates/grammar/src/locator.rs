@@ -17,17 +17,17 @@ use crate::wire::{self, Nth, Object, ReadError, SelectorText, ShortText, bodies,
 tagged! {
     /// The main part of a locator.
     pub enum Strategy by "strategy" {
-        /// By test id.
+        /// By test id; a literal text must equal it, letter case included.
         TestId(ByTestId) = "byTestId",
         /// By ARIA role and accessible name.
         Role(ByRole) = "byRole",
         /// By the text of its label.
         Label(ByLabel) = "byLabel",
-        /// By its placeholder.
+        /// By its `placeholder` attribute.
         Placeholder(ByPlaceholder) = "byPlaceholder",
         /// By its alternative text.
         AltText(ByAltText) = "byAltText",
-        /// By its title.
+        /// By its `title` attribute.
         Title(ByTitle) = "byTitle",
         /// The innermost element with a text.
         Text(ByText) = "text",
@@ -55,29 +55,29 @@ macro_rules! by_text {
 }
 
 by_text! {
-    /// A label's text.
+    /// An element with a label of this text.
     ByLabel {
-        /// The label.
+        /// Text of one of its labels.
         text
     }
-    /// A placeholder.
+    /// An element with this placeholder.
     ByPlaceholder {
-        /// The placeholder.
+        /// Text of its `placeholder` attribute.
         text
     }
-    /// Alternative text.
+    /// An element with this alternative text.
     ByAltText {
-        /// The alternative text.
+        /// Text of its `alt` attribute.
         text
     }
-    /// A title.
+    /// An element with this title.
     ByTitle {
-        /// The title.
+        /// Text of its `title` attribute.
         text
     }
     /// A text on the page.
     ByText {
-        /// The text.
+        /// Text of the innermost element that has it.
         text
     }
 }
@@ -85,14 +85,14 @@ by_text! {
 bodies! {
     /// Equal test ids only.
     ByTestId {
-        /// The test id.
+        /// Value of the test id attribute, such as `data-testid`.
         test_id: TextPattern,
     }
     /// A role, a name and states.
     ByRole {
-        /// The role.
+        /// ARIA role, explicit or implied by the element.
         role: Role,
-        /// The accessible name.
+        /// Accessible name; any if absent.
         name?: TextPattern,
         /// `true`: the whole name, letter case included. `false`: any substring, ignoring case.
         /// Absent: the best fit that the page has.
@@ -102,12 +102,12 @@ bodies! {
         /// Elements that assistive technology skips count too.
         include_hidden?: bool,
     }
-    /// A CSS selector.
+    /// Elements that a CSS selector matches.
     ByCss {
-        /// As for `querySelectorAll`.
+        /// Selector as for `querySelectorAll`; pierces open shadow roots.
         selector: SelectorText,
     }
-    /// An XPath expression.
+    /// Elements that an XPath expression selects.
     ByXPath {
         /// The expression, XPath 1.0, evaluated to nodes.
         expression: SelectorText,
@@ -121,16 +121,16 @@ pub struct StateFilter {
     /// Checked: on the wire `true`, `false` or `"mixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<ToggleFilter>,
-    /// Disabled.
+    /// `true`: disabled. `false`: not disabled. Absent: either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
-    /// Expanded.
+    /// `true`: expanded. `false`: collapsed; an element without the state is neither.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expanded: Option<bool>,
     /// Pressed: on the wire `true`, `false` or `"mixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressed: Option<ToggleFilter>,
-    /// Selected.
+    /// `true`: selected. `false`: not selected, or without the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// The level of a heading or tree item.
@@ -199,7 +199,7 @@ impl StateFilter {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Locator {
-    /// The main part.
+    /// The main part, which the other fields narrow.
     #[serde(flatten)]
     pub strategy: Strategy,
     /// The frames to go through, outermost first, each named by a locator of its `iframe` element.
@@ -261,13 +261,13 @@ impl Locator {
         Strategy::Role(ByRole { role, name, exact: Some(true), states: None, include_hidden: None }).into()
     }
 
-    /// What this CSS selector matches.
+    /// Locates the elements that this CSS selector matches.
     #[must_use]
     pub fn css(selector: &str) -> Self {
         Strategy::Css(ByCss { selector: SelectorText::cut(selector) }).into()
     }
 
-    /// Whether the locator or one inside it is css or xpath.
+    /// Returns `true` if the locator or one inside it is css or xpath.
     #[must_use]
     pub fn is_raw(&self) -> bool {
         matches!(self.strategy, Strategy::Css(_) | Strategy::XPath(_))
@@ -323,7 +323,7 @@ impl Locator {
         }
     }
 
-    /// Whether the verdict depends on the text of the element, so that it has to be gathered.
+    /// Returns `true` if the verdict depends on the text of the element, so that it has to be gathered.
     #[must_use]
     pub const fn turns_on_text(&self) -> bool {
         self.has_text.is_some() || self.has_not_text.is_some() || matches!(self.strategy, Strategy::Text(_))
@@ -334,15 +334,16 @@ impl Locator {
         [&self.within, &self.has, &self.has_not].into_iter().filter_map(|inner| inner.as_deref())
     }
 
-    /// Whether it picks a match by its position. It means another element once the page inserts a match before it.
+    /// Returns `true` if it picks a match by its position. It means another element once the page inserts a match
+    /// before it.
     #[must_use]
     pub fn turns_on_position(&self) -> bool {
         self.nth.is_some() || self.inner().any(Self::turns_on_position)
     }
 
-    /// Whether an element with these facts is a match, `nth` left aside.
+    /// Judges whether an element with these facts is a match, ignoring `nth`.
     ///
-    /// Unknown if the locator turns on something structural that was not looked at.
+    /// Unknown if the locator depends on something structural that was not examined.
     #[must_use]
     pub fn matches(&self, facts: &ElementFacts) -> Verdict {
         self.grade(facts).0

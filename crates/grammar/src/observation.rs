@@ -26,10 +26,10 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
-    /// What is in the viewport and near it: half a viewport around.
+    /// The viewport and the part of the page near it: half a viewport around.
     #[default]
     View,
-    /// The whole page.
+    /// The whole page, off-view parts included.
     Full,
 }
 
@@ -37,9 +37,9 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Viewport {
-    /// Width.
+    /// Width of the viewport.
     pub width: f64,
-    /// Height.
+    /// Height of the viewport.
     pub height: f64,
     /// Scrolled from the left.
     pub scroll_x: f64,
@@ -53,7 +53,7 @@ pub struct Viewport {
     pub device_pixel_ratio: f64,
 }
 
-/// What is scrolled within the page: a scroll container, or the document of a frame.
+/// A scrolled part of the page: a scroll container, or the document of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScrolledPart {
@@ -107,7 +107,7 @@ pub struct FrameSummary {
     /// Its name or title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Whether it runs in another process than the main frame.
+    /// `true` if it runs in another process than the main frame.
     #[serde(default)]
     pub out_of_process: bool,
     /// Why the observation holds nothing of it, if so.
@@ -115,17 +115,17 @@ pub struct FrameSummary {
     pub omitted: Option<String>,
 }
 
-/// One open tab.
+/// One open tab, whether or not it is the observed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabSummary {
-    /// The tab.
+    /// The tab's id, as the owner of the browser names it.
     pub page: PageId,
     /// Its URL, at most 2,000 characters.
     pub url: String,
     /// Its title, at most 200 characters.
     pub title: String,
-    /// Whether it is the one observed.
+    /// `true` if it is the observed tab.
     #[serde(default)]
     pub current: bool,
 }
@@ -134,18 +134,18 @@ pub struct TabSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Landmark {
-    /// What it is and what it holds.
+    /// Kind of the region, and its contents.
     pub summary: String,
     /// 0-based index of its frame.
     #[serde(default)]
     pub frame: u32,
 }
 
-/// A heading.
+/// A heading of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Heading {
-    /// From 1.
+    /// Level of the heading, from 1.
     pub level: u8,
     /// Its text, at most 200 characters.
     pub text: String,
@@ -186,7 +186,7 @@ pub struct Sketch {
     /// The name of the modal dialog that is open, if one is; empty if it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modal: Option<String>,
-    /// What the page asks of a person before it goes on.
+    /// Challenge to a person before the page goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
     /// The page shows nothing: nothing to act on, no text, no picture.
@@ -195,8 +195,8 @@ pub struct Sketch {
 }
 
 words! {
-    /// What a page asks of a person before it goes on, the one that keeps most from being used first. It is reported and
-    /// left to the person: this program never answers it.
+    /// Challenge of a page to a person before it goes on, the one that keeps most from being used first. It is reported
+    /// and left to the person: this program never answers it.
     #[non_exhaustive]
     pub enum Challenge {
         /// A page before the requested one that checks the browser, and may go away by itself.
@@ -208,7 +208,7 @@ words! {
     }
 }
 
-/// What an observation left out, by bound.
+/// Counts of what an observation left out, by bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Truncation {
@@ -227,12 +227,12 @@ pub struct Truncation {
 }
 
 words! {
-    /// What a line of text is.
+    /// Kind of a line of text.
     #[non_exhaustive]
     pub enum TextKind {
         /// A paragraph, or anything else.
         Text = "text",
-        /// A heading.
+        /// A heading, whose level the line states.
         Heading = "heading",
         /// An item of a list.
         Item = "item",
@@ -245,7 +245,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TextPart {
-    /// What is written.
+    /// A text as written.
     Text(String),
     /// A picture, by its alternative text.
     Image(String),
@@ -257,9 +257,9 @@ pub enum TextPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextLine {
-    /// What it is.
+    /// Kind of the line.
     pub kind: TextKind,
-    /// From 1, of a heading.
+    /// Level of a heading, from 1.
     #[serde(default, skip_serializing_if = "is_default")]
     pub level: u8,
     /// Its cells from the beginning of the line to its end; most lines have one. At most 2,000 characters.
@@ -273,18 +273,18 @@ pub struct TextLine {
     /// 0-based index of its frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub frame: u32,
-    /// Whether some of it can be seen without scrolling.
+    /// In view if some of it can be seen without scrolling.
     pub placement: Placement,
     /// An open modal dialog lies over it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub behind: bool,
 }
 
-/// What changed since the previous observation, by candidate.
+/// Changes since the previous observation, by candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Delta {
-    /// The previous observation.
+    /// The observation that this one is compared with.
     pub since: ObservationId,
     /// Candidates that are new.
     pub came: Vec<CandidateId>,
@@ -298,13 +298,13 @@ pub struct Delta {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// [`OBSERVATION_VERSION`].
+    /// Format version: [`OBSERVATION_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// Its number in the run.
     pub id: ObservationId,
-    /// The tab.
+    /// The tab that was observed.
     pub page: PageId,
     /// How much was observed.
     pub scope: Scope,
@@ -317,10 +317,10 @@ pub struct Observation {
     pub status: Option<u16>,
     /// Viewport and scroll position.
     pub viewport: Viewport,
-    /// What is scrolled besides the page: at most 20 scroll containers and frames that are not at their start.
+    /// Scrolled parts besides the page: at most 20 scroll containers and frames that are not at their start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scrolled: Vec<ScrolledPart>,
-    /// What scrolls besides the page and has more than it shows: at most 10 panes in view, outer ones first.
+    /// Panes besides the page that scroll and have more than they show: at most 10 in view, outer ones first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub panes: Vec<Pane>,
     /// The frames, parents before children; the first is the main frame.
@@ -343,13 +343,13 @@ pub struct Observation {
     /// The open tabs, in order of opening.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tabs: Vec<TabSummary>,
-    /// What was left out, if anything was.
+    /// Counts of what was left out, if anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncation>,
-    /// What changed since the previous observation.
+    /// Changes since the previous observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
-    /// What each candidate is about, where the document is to be used by another process
+    /// Meaning of each candidate, where the document is to be used by another process
     /// ([`with_meanings`](Self::with_meanings)).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meanings: BTreeMap<CandidateId, About>,
@@ -376,7 +376,8 @@ impl Observation {
 }
 
 impl Truncation {
-    /// What lies beyond what was observed, in words: `39850 controls`. `None` where nothing that could be acted on does.
+    /// Describes in words what lies beyond the observed part: `39850 controls`. `None` if nothing that could be acted
+    /// on does.
     #[must_use]
     pub fn beyond(&self) -> Option<String> {
         match (self.candidates.saturating_add(self.off_view), self.elements) {

@@ -24,17 +24,17 @@ use crate::wire::{is_default, words};
 pub enum Stage {
     /// Binding it to the current observation.
     Bind,
-    /// Asking for consent.
+    /// Asking a person for consent.
     Confirm,
-    /// Finding its target.
+    /// Finding the element that its target names.
     Resolve,
-    /// Its preconditions.
+    /// Judging its preconditions, before any input.
     Precondition,
     /// Making sure that the target can be acted on.
     Actionability,
-    /// The action itself.
+    /// Performing the action itself.
     Act,
-    /// Its postconditions.
+    /// Waiting for its postconditions to come true.
     Postcondition,
 }
 
@@ -42,17 +42,17 @@ words! {
     /// Why a step failed. The list is closed (spec 4.5).
     #[non_exhaustive]
     pub enum Cause {
-        /// Nothing matches.
+        /// No element matches the target.
         TargetNotFound = "targetNotFound",
-        /// Several match.
+        /// Several elements match where one was expected; `matches` lists the first ten.
         TargetAmbiguous = "targetAmbiguous",
         /// It is no longer what was observed.
         TargetStale = "targetStale",
         /// No box, or `visibility: hidden`.
         NotVisible = "notVisible",
-        /// It keeps moving.
+        /// The target keeps moving, or moved away from the input.
         NotStable = "notStable",
-        /// It is disabled.
+        /// The target is disabled and takes no input.
         NotEnabled = "notEnabled",
         /// It accepts no text now.
         NotEditable = "notEditable",
@@ -60,7 +60,7 @@ words! {
         NotInView = "notInView",
         /// Something else would get the event; `blocker` says what.
         Covered = "covered",
-        /// No such option.
+        /// No option of the target matches the choice.
         OptionNotFound = "optionNotFound",
         /// The page could not be loaded.
         NavigationFailed = "navigationFailed",
@@ -70,7 +70,7 @@ words! {
         PreconditionFailed = "preconditionFailed",
         /// A stated postcondition did not come true.
         PostconditionFailed = "postconditionFailed",
-        /// Time ran out.
+        /// The deadline of the step passed, or leaves too little time.
         DeadlineExceeded = "deadlineExceeded",
         /// The policy forbids it; `rule` says which.
         PolicyBlocked = "policyBlocked",
@@ -86,9 +86,9 @@ words! {
         InvalidArgument = "invalidArgument",
         /// This program cannot do it.
         Unsupported = "unsupported",
-        /// Whether a stated postcondition came true is unknown.
+        /// It is unknown whether a stated postcondition came true.
         EffectUnknown = "effectUnknown",
-        /// What an earlier step entered is not there any more.
+        /// The input of an earlier step is no longer there.
         InputLost = "inputLost",
         /// A request of the run that changes something is not answered.
         EffectPending = "effectPending",
@@ -96,34 +96,35 @@ words! {
 }
 
 impl Cause {
-    /// Whether the run stopped because of policy or a missing confirmation.
+    /// Returns `true` if the run stopped because of policy or a missing confirmation.
     #[must_use]
     pub const fn is_block(self) -> bool {
         matches!(self, Self::PolicyBlocked | Self::ConfirmationDenied)
     }
 }
 
-/// What a failure was judged on; what does not apply is absent.
+/// Facts on which a failure was judged; those that do not apply are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FailureFacts {
     /// The target as the step names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetRef>,
-    /// What covers the target, such as `div#overlay`.
+    /// Element that covers the target, such as `div#overlay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
-    /// The box of what covers the target, in the tab's viewport. Not serialised: it is a hint for what closes it.
+    /// Box of the element that covers the target, in the tab's viewport. Not serialised: it is a hint for what closes
+    /// it.
     #[serde(skip)]
     #[schemars(skip)]
     pub cover: Option<Rect>,
-    /// What matched instead of one thing, the first ten.
+    /// Matches where one was expected, the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// What was expected.
+    /// Description of what was expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was seen.
+    /// Description of what was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
     /// The action that enters a lost value once more. Not serialised: it is a hint for the repair.
@@ -136,7 +137,7 @@ pub struct FailureFacts {
     /// The missing grant, in the form of `--grant`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
-    /// The HTTP status.
+    /// HTTP status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The facts on which the conditions were judged.
@@ -150,12 +151,12 @@ pub struct FailureFacts {
 pub struct Judged {
     /// The condition, redacted where it names sensitive text.
     pub condition: Condition,
-    /// The verdict.
+    /// Verdict on the condition.
     pub verdict: Verdict,
-    /// It held before the action.
+    /// `true` if it held before the action.
     #[serde(default)]
     pub vacuous: bool,
-    /// The check added it.
+    /// `true` if the check added it.
     #[serde(default)]
     pub default: bool,
     /// Milliseconds from the input to the verdict; absent where it never held.
@@ -180,9 +181,9 @@ pub struct MutationSummary {
     pub added: u32,
     /// Elements that were removed.
     pub removed: u32,
-    /// Attributes that changed.
+    /// Number of attribute changes, repeated ones included.
     pub attributes: u32,
-    /// Texts that changed.
+    /// Number of changes to text nodes: edited, inserted or removed.
     pub texts: u32,
     /// The notable ones in words, such as `+dialog "Settings"`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -193,7 +194,7 @@ pub struct MutationSummary {
     pub background: u32,
 }
 
-/// What a step did, as far as it could be seen.
+/// Effects of a step, as far as they could be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EffectRecord {
@@ -203,7 +204,7 @@ pub struct EffectRecord {
     /// The URL after, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_after: Option<String>,
-    /// A new document was loaded.
+    /// `true` if a new document was loaded.
     #[serde(skip_serializing_if = "is_default")]
     pub new_document: bool,
     /// Changes of the document.
@@ -211,7 +212,7 @@ pub struct EffectRecord {
     /// The target's value or state changed.
     #[serde(skip_serializing_if = "is_default")]
     pub target_changed: bool,
-    /// What the focus moved to, if not to the target.
+    /// Element that the focus moved to, if not to the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
     /// The target got the focus, which alone is no effect.
@@ -220,7 +221,7 @@ pub struct EffectRecord {
     /// States that changed, in words, such as `button "Menu": expanded false → true`; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<String>,
-    /// Something scrolled.
+    /// `true` if something scrolled during the step.
     #[serde(skip_serializing_if = "is_default")]
     pub scrolled: bool,
     /// Requests, the first 50, without those that the page repeated before the step began.
@@ -229,16 +230,16 @@ pub struct EffectRecord {
     /// Requests that the proxy denied during the step, the first 50, without those of the browser itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<DeniedRequest>,
-    /// What went wrong in the page because of the step, the first ten. The step may have succeeded nevertheless.
+    /// Problems in the page because of the step, the first ten. The step may have succeeded nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
     /// Console errors and uncaught exceptions, the first ten, 300 characters each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub console_errors: Vec<String>,
-    /// Dialogs.
+    /// JavaScript dialogs that opened during the step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dialogs: Vec<DialogFact>,
-    /// Downloads.
+    /// Downloads that began during the step, complete or not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub downloads: Vec<DownloadFact>,
     /// URLs of new tabs.
@@ -271,7 +272,7 @@ pub struct Late {
 }
 
 impl Late {
-    /// Whether nothing came late.
+    /// Returns `true` if nothing came late.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self == &Self::default()
@@ -325,13 +326,13 @@ impl DeniedRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// What kind of thing.
+    /// Kind of the problem.
     pub kind: ProblemKind,
     /// In words, such as `POST /save answered 500`, at most 300 characters.
     pub message: String,
 }
 
-/// What kind of thing went wrong.
+/// Kind of a problem in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -349,7 +350,8 @@ pub enum ProblemKind {
 }
 
 impl EffectRecord {
-    /// Whether there was any effect. Requests alone do not count, because pages poll; nor does the target's focus.
+    /// Returns `true` if there was any effect. Requests alone do not count, because pages poll; nor does the target's
+    /// focus.
     #[must_use]
     pub fn is_any(&self) -> bool {
         let quiet = Self {
@@ -365,14 +367,14 @@ impl EffectRecord {
         quiet != Self::default()
     }
 
-    /// What went wrong, dialogs of the page included, in words.
+    /// Describes in words what went wrong, dialogs of the page included.
     #[must_use]
     pub fn problems_in_words(&self) -> Vec<String> {
         let dialogs = self.dialogs.iter().map(|dialog| format!("a dialog says {:?}", dialog.message));
         self.problems.iter().map(|problem| problem.message.clone()).chain(dialogs).collect()
     }
 
-    /// Whether the page differs from the one that was observed.
+    /// Returns `true` if the page differs from the one that was observed.
     #[must_use]
     pub fn changes_page(&self) -> bool {
         self.new_document || self.url_after.is_some()
@@ -410,12 +412,12 @@ pub fn remark(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
-    /// What it is: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `download`, `har`,
-    /// `cdpLog`.
+    /// Kind of the file: `screenshotBefore`, `screenshotAfter`, `screenshot`, `axSubtree`, `domDiff`, `download`,
+    /// `har`, `cdpLog`.
     pub kind: String,
     /// SHA-256 of its content, hexadecimal.
     pub sha256: String,
-    /// Its media type.
+    /// Its media type, such as `image/png`.
     pub media_type: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -431,19 +433,19 @@ pub struct Timings {
     pub resolve_ms: u32,
     /// Waiting until the target can be acted on.
     pub actionable_ms: u32,
-    /// Sending input.
+    /// From the first input to the end of the action.
     pub act_ms: u32,
-    /// Awaiting postconditions.
+    /// Awaiting postconditions and downloads after the action.
     pub post_ms: u32,
 }
 
-/// What was gathered while a step ran, whether it succeeded or not.
+/// Evidence that was gathered while a step ran, whether it succeeded or not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
-    /// Preconditions.
+    /// Preconditions and their verdicts.
     pub pre: Vec<Judged>,
-    /// Postconditions.
+    /// Postconditions and their verdicts.
     pub post: Vec<Judged>,
     /// The facts on which the preconditions were judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -451,20 +453,20 @@ pub struct Evidence {
     /// The facts on which the postconditions were judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_facts: Option<Facts>,
-    /// What the step did.
+    /// Effects of the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectRecord>,
     /// The action ran without a visible effect.
     #[serde(skip_serializing_if = "is_default")]
     pub no_observed_effect: bool,
-    /// Whether input was sent, even if the step failed. A gesture that was stopped before the page received a press, a
-    /// release or a click of it does not count, if its target still meant the same then.
+    /// `true` if input was sent, even if the step failed. A gesture that was stopped before the page received a press,
+    /// a release or a click of it does not count, if its target still meant the same then.
     #[serde(skip_serializing_if = "is_default")]
     pub input_sent: bool,
     /// Targets whose text must not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitive: Vec<TargetRef>,
-    /// Stored files.
+    /// Files stored for the step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,
     /// Where the time went.
@@ -477,9 +479,9 @@ pub struct Evidence {
 /// A step that succeeded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepSuccess {
-    /// What was gathered.
+    /// Evidence gathered while the step ran.
     pub evidence: Evidence,
-    /// What the action read, if it reads.
+    /// Data that the action read, if it reads.
     pub data: Option<Value>,
     /// The new current tab, if it changed.
     pub page: Option<PageId>,
@@ -488,15 +490,15 @@ pub struct StepSuccess {
 /// A step that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepFailure {
-    /// Where.
+    /// Stage at which the step failed.
     pub stage: Stage,
-    /// Why.
+    /// Cause of the failure.
     pub cause: Cause,
     /// For people: what is wrong, what was seen, what to do.
     pub message: String,
     /// The facts on which it was judged.
     pub facts: FailureFacts,
-    /// What was gathered before it failed.
+    /// Evidence gathered before the step failed.
     pub evidence: Evidence,
 }
 
@@ -511,14 +513,14 @@ impl StepFailure {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one exists at a time, and success is the common one")]
 pub enum StepOutcome {
-    /// It succeeded.
+    /// The action ran, and the stated postconditions came true.
     Succeeded(StepSuccess),
-    /// It failed.
+    /// It failed for one of the closed list of causes.
     Failed(Box<StepFailure>),
 }
 
 impl StepOutcome {
-    /// What was gathered.
+    /// Returns the evidence gathered while the step ran.
     #[must_use]
     pub fn evidence(&self) -> &Evidence {
         match self {

@@ -1,4 +1,4 @@
-//! What a planner gets, as one JSON document: the published form of [`PlanRequest`], for planners in any language.
+//! Input of a planner, as one JSON document: the published form of [`PlanRequest`], for planners in any language.
 //!
 //! The names of members are those of the planner specification; values that have a form of their own, such as
 //! candidates and steps, keep it.
@@ -50,7 +50,7 @@ pub struct PlannerInput {
     pub schema_version: String,
     /// The task, in words.
     pub goal: String,
-    /// What is open before the planner.
+    /// The page that is open before the planner.
     pub context: PlannerContext,
     /// How much happens without asking.
     #[serde(serialize_with = "profile_name")]
@@ -58,7 +58,7 @@ pub struct PlannerInput {
     pub capability_profile: Profile,
     /// The tools that a step may name.
     pub tool_catalog: Vec<Tool>,
-    /// What was done so far, oldest first.
+    /// Steps that ran so far, oldest first.
     pub history: Vec<PastStep>,
     /// The failure that the plan is to repair; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub struct PlannerInput {
     /// The conditions of the failed step that did not hold, judged again on this page. Since 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_now: Vec<Judged>,
-    /// What is remembered.
+    /// Memory of the planner: its state, its note, and known plans.
     pub memory: PlannerMemory,
     /// The questions that the user answered.
     pub questions: Vec<Answered>,
@@ -75,21 +75,21 @@ pub struct PlannerInput {
     /// The files that a step may upload, at most 50. Since 1.2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// How many more it may, which are not listed. Since 1.2.
+    /// Number of further files that it may upload, which are not listed. Since 1.2.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more_files: u32,
-    /// Whether the last plans repeat each other without changing the page: `no`, `hint`, or `warning`, after which the
-    /// run ends.
+    /// Extent to which the last plans repeat each other without changing the page: `no`, `hint`, or `warning`, after
+    /// which the run ends.
     pub stuck: StuckWord,
     /// 0-based number of this request within the run; it stays the same when an invalid plan is requested again.
     pub plan: u32,
     /// The day in UTC: `2024-02-29`. Since 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub today: Option<String>,
-    /// What is left of the budgets of the run. Since 1.1.
+    /// Remaining budgets of the run; absent if it has none. Since 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Budget>,
-    /// What was wrong with the answer to this request, if it is requested again.
+    /// Faults of the former answer to this request, if it is requested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
 }
@@ -98,41 +98,41 @@ const fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// What is open before a planner.
+/// Context of a planner: the page that is open, and its picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerContext {
-    /// The page.
+    /// The page that is open.
     pub page: PlannerPage,
     /// The picture of the page, where the user allowed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visual: Option<Visual>,
 }
 
-/// A page.
+/// A page as planners get it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerPage {
-    /// Its URL.
+    /// URL of the page.
     pub url: String,
     /// Its origin, as the browser serialises it.
     pub origin: String,
-    /// Its title.
+    /// Title of the page.
     pub title: String,
     /// The page as `cuebook observe` prints it.
     pub text: String,
-    /// The candidates.
+    /// Candidates of the page.
     pub interactables: Vec<Interactable>,
 }
 
-/// A candidate.
+/// A candidate that steps may name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interactable {
     /// Its id, which steps name.
     pub id: CandidateId,
-    /// Its ARIA role.
+    /// Its ARIA role, explicit or implied by the element.
     pub role: Role,
     /// The kind of control.
     pub r#type: ControlKind,
-    /// Its name.
+    /// Its accessible name or a substitute, at most 200 characters.
     pub label: String,
     /// How it is found again, in words: `role=button name="Log in"`.
     #[serde(rename = "locatorHint", default, skip_serializing_if = "Option::is_none")]
@@ -150,12 +150,12 @@ pub struct Visual {
     pub media_type: String,
 }
 
-/// A tool.
+/// A tool that a step may name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// The verb, or the name of a registered action.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the tool.
     pub description: String,
     /// JSON Schema of its arguments.
     pub schema: Value,
@@ -168,9 +168,9 @@ pub struct Tool {
 /// A step of the past.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PastStep {
-    /// The step, redacted.
+    /// The step that ran, redacted.
     pub step: Step,
-    /// What its target was, in words.
+    /// Target of the step, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The cause and message of its failure; absent if it succeeded.
@@ -179,20 +179,20 @@ pub struct PastStep {
     /// A remark on its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// What it read.
+    /// Data that the step read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whether the page was another one afterwards.
+    /// `true` if the page was another one afterwards.
     pub changed_page: bool,
 }
 
-/// What is remembered.
+/// Memory of a planner: its state, its note, and known plans.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerMemory {
-    /// What the planner itself asked to be given again.
+    /// State that the planner itself asked to have returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
-    /// What the planner wrote after `Remember:` in its reasoning, at most 300 characters. Since 1.1.
+    /// Note that the planner wrote after `Remember:` in its reasoning, at most 300 characters. Since 1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Plans that worked on pages like this. They name the candidates of this page.
@@ -202,29 +202,29 @@ pub struct PlannerMemory {
 /// A plan that worked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KnownPlan {
-    /// Its task.
+    /// Task of the plan, in words.
     pub task: String,
     /// Similarity of its page to this one, from 0 to 1.
     pub likeness: f64,
-    /// Its steps.
+    /// Steps of the plan.
     pub steps: Vec<Step>,
 }
 
-/// What is left of the budgets of a run.
+/// Remaining budgets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
-    /// Plans, with this one.
+    /// Plans left, including this one.
     pub plans: u32,
-    /// Time, in milliseconds.
+    /// Time left, in milliseconds.
     pub time_ms: u64,
 }
 
 /// A question to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
-    /// The question.
+    /// Question to the user.
     pub question: String,
-    /// The answer.
+    /// Answer of the user.
     pub answer: String,
 }
 
@@ -232,7 +232,7 @@ pub struct Answered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StuckWord {
-    /// Not, or hardly.
+    /// No repetition, or hardly any.
     No,
     /// Often enough to mention it.
     Hint,

@@ -20,7 +20,7 @@ pub const MAX_CALL_MESSAGES: usize = 100;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum CallPurpose {
-    /// For a plan.
+    /// For a plan, where no failed step is to be repaired.
     Plan,
     /// For a plan after a step had failed.
     Repair,
@@ -34,9 +34,9 @@ pub enum CallPurpose {
 pub enum MessageRole {
     /// The instructions to the model.
     System,
-    /// The request.
+    /// The request to the model: the task, the page, and corrections.
     User,
-    /// The model.
+    /// An earlier output of the model.
     Assistant,
     /// A tool that the model called.
     Tool,
@@ -46,7 +46,7 @@ pub enum MessageRole {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptMessage {
-    /// Its author.
+    /// Author of the message.
     pub role: MessageRole,
     /// Its text; pictures are named, not kept.
     pub text: String,
@@ -60,14 +60,14 @@ pub enum CallEnd {
     Accepted,
     /// Its output is no valid plan.
     Invalid {
-        /// Why.
+        /// Faults of the output.
         violations: Vec<Violation>,
     },
     /// The output is missing or incomplete.
     Failed {
         /// A stable code of the engine.
         code: String,
-        /// What went wrong.
+        /// Description of the failure.
         message: String,
     },
 }
@@ -83,9 +83,9 @@ pub struct PlanningCall {
     pub model: Option<String>,
     /// Why it was called.
     pub purpose: CallPurpose,
-    /// What it was asked, oldest first.
+    /// Messages sent to the model, oldest first.
     pub input: Vec<PromptMessage>,
-    /// What it wrote, even if incomplete.
+    /// Output of the model, even if incomplete.
     pub output: String,
     /// Its own summary of its reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,12 +104,12 @@ pub struct PlanningCall {
     pub first_step_ms: Option<u64>,
     /// Requests that were sent, retries included.
     pub attempts: u32,
-    /// How it ended.
+    /// Outcome of the call: accepted, invalid or failed.
     pub end: CallEnd,
 }
 
 impl PlanningCall {
-    /// The same call with each text passed through `clean` and then cut at [`MAX_CALL_TEXT`] characters, and with at
+    /// Returns the call with each text passed through `clean` and then cut at [`MAX_CALL_TEXT`] characters, and with at
     /// most [`MAX_CALL_MESSAGES`] messages. Linear in the texts.
     #[must_use]
     pub fn kept(self, clean: &dyn Fn(&str) -> String) -> Self {

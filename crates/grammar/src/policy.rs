@@ -45,9 +45,9 @@ pub use requests::{BadRequestRule, Gate, RequestAction, RequestEntry, RequestVer
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message} (rule {})", rule.as_str())]
 pub struct Denied {
-    /// The rule.
+    /// Rule that denies it.
     pub rule: Rule,
-    /// What is denied, and what to do.
+    /// Message: what is denied, and what to do.
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ words! {
         PrivateAddress = "privateAddress",
         /// A user name or password in the URL.
         UserInfo = "userInfo",
-        /// Not a URL.
+        /// Neither an absolute URL nor a tunnel's host and port, or a host with `*`.
         Unparsable = "unparsable",
         /// A redirect to an origin that is not allowed.
         Redirect = "redirect",
@@ -91,9 +91,9 @@ words! {
 /// Consent given ahead: a class of risk on an origin, written `CLASS@ORIGIN`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grant {
-    /// The class.
+    /// Class of risk that is granted.
     pub class: RiskClass,
-    /// Where.
+    /// Origin that it is granted for.
     pub origin: OriginRule,
 }
 
@@ -129,11 +129,11 @@ impl Grant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredAction {
-    /// The name.
+    /// Unique name: 1 to 60 letters, digits, `_` and `-`, and no verb of the language.
     pub name: ShortText,
     /// JSON Schema of its arguments.
     pub schema: serde_json::Value,
-    /// What it does to the world.
+    /// Effect of the action on the world.
     pub effect: EffectClass,
     /// Its purpose, for the planner.
     pub description: ShortText,
@@ -160,9 +160,9 @@ pub enum BadAction {
     /// The command is not words.
     #[error("the command of `{name}`: {source}")]
     Command {
-        /// The action.
+        /// Name of the action.
         name: String,
-        /// What is wrong with it.
+        /// Fault of the command.
         source: BadCommand,
     },
 }
@@ -201,7 +201,7 @@ impl RegisteredAction {
 /// The consent that a step needs before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// None.
+    /// No consent is needed.
     Granted,
     /// A person must agree, unless this grant was given ahead.
     Ask {
@@ -210,7 +210,7 @@ pub enum Consent {
     },
 }
 
-/// What a run may do, and where.
+/// Permissions of a run: what it may do, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     profile: Profile,
@@ -220,7 +220,7 @@ pub struct Policy {
     narrowed: Option<Vec<OriginRule>>,
     /// Where pages may load from, besides those.
     read: Vec<OriginRule>,
-    /// Whether pages may load only from what is listed.
+    /// `true` if pages may load only from listed origins.
     loads_listed: bool,
     denied: Vec<OriginRule>,
     confirmed: Vec<OriginRule>,
@@ -234,7 +234,7 @@ pub struct Policy {
     registered: Vec<RegisteredAction>,
     /// Directories whose pages are open, by `file:` URLs.
     page_roots: Vec<String>,
-    /// Whether requests are gated; absent: as the profile says.
+    /// Gate for requests; absent: as the profile says.
     gate: Option<Gate>,
     requests: Vec<requests::RequestRule>,
     /// On each origin; absent: no limit.
@@ -367,7 +367,7 @@ impl Policy {
         self.rate
     }
 
-    /// What is open outside the page.
+    /// Returns the resources that are open outside the page.
     #[must_use]
     pub const fn outside(&self) -> &Outside {
         &self.outside
@@ -385,7 +385,7 @@ impl Policy {
         self.spelled(&[])
     }
 
-    /// The same for those that `fetch` may ask.
+    /// Like [`Self::spelled_origins`], including the origins that only `fetch` may request.
     pub fn fetched_origins(&self) -> impl Iterator<Item = (String, String, bool)> {
         self.spelled(&self.outside.hosts)
     }
@@ -417,13 +417,13 @@ impl Policy {
         &self.registered
     }
 
-    /// The profile.
+    /// The capability profile, which decides how much happens without asking.
     #[must_use]
     pub const fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// The same policy with the `wanted` profile, if that is more careful.
+    /// Returns this policy with the `wanted` profile, if that is more careful.
     #[must_use]
     pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
         let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
@@ -436,7 +436,7 @@ impl Policy {
         self.registered.iter().find(|action| action.name.as_str() == name)
     }
 
-    /// Whether a run may go to `url`, and the URL in its canonical form.
+    /// Checks that a run may go to `url`, and returns the URL in its canonical form.
     ///
     /// ```
     /// use cuebook_grammar::policy::{Policy, Rule};
@@ -461,8 +461,8 @@ impl Policy {
         Err(not_open(&url))
     }
 
-    /// Whether `fetch` may request `url`, and the URL in its canonical form. The caller still has to check the addresses of
-    /// its host with [`Policy::reaching`].
+    /// Checks that `fetch` may request `url`, and returns the URL in its canonical form. The caller still has to check
+    /// the addresses of its host with [`Policy::reaching`].
     ///
     /// # Errors
     /// [`Denied`] with the rule, as for [`Policy::navigation`].
@@ -483,8 +483,8 @@ impl Policy {
         Err(not_open(&url))
     }
 
-    /// Whether a request to `url` may go to `ip`, one of the addresses of its host. A public name that leads
-    /// to a private address is refused unless that address is allowed by itself; metadata services always are.
+    /// Checks that a request to `url` may go to `ip`, one of the addresses of its host. A public name that leads to a
+    /// private address is refused unless that address is allowed by itself; metadata services always are refused.
     ///
     /// # Errors
     /// [`Denied`] with rule `privateAddress`.
@@ -507,7 +507,8 @@ impl Policy {
         })
     }
 
-    /// What an action does to the world: for one that an operator registered, what was registered with it.
+    /// Returns the effect of an action on the world: for one that an operator registered, the effect that was
+    /// registered with it.
     pub(crate) fn effect_of(&self, action: &Action) -> EffectClass {
         let registered = match action {
             Action::Call(call) => self.registered(&call.name),
@@ -516,7 +517,7 @@ impl Policy {
         registered.map_or_else(|| action.kind().meta().effect, |registered| registered.effect)
     }
 
-    /// Whether a plan may use the verb at all.
+    /// Checks that a plan may use the verb at all.
     ///
     /// # Errors
     /// [`Denied`] with rule `action`.
@@ -537,15 +538,15 @@ impl Policy {
         only_reads || self.verbs.as_ref().is_none_or(|verbs| verbs.contains(&kind))
     }
 
-    /// Whether a planner may use the verb somewhere: neither the lists nor the profile close it. What else has to be
-    /// declared for it, such as directories, is not asked here.
+    /// Returns `true` if a planner may use the verb somewhere: neither the lists nor the profile close it. Other
+    /// declarations that it needs, such as directories, are not considered here.
     #[must_use]
     pub fn offers(&self, kind: ActionKind) -> bool {
         let is_listed = self.lists(kind) && !self.denied_verbs.contains(&kind);
         is_listed && (self.profile.opens_raw_access() || !(kind.is_beyond_page() || kind.is_raw()))
     }
 
-    /// Whether the operator named the origin of `url`.
+    /// Returns `true` if the operator named the origin of `url`.
     fn is_named(&self, url: &Url) -> bool {
         self.is_start(url) || self.act.iter().any(|rule| rule.covers(url) && (!rule.subdomains || !is_private(url)))
     }
@@ -564,7 +565,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether a run may act on a candidate: in a frame of its origin, or of a file in a directory whose pages are open.
+    /// Checks that a run may act on a candidate: in a frame of its origin, or of a file in a directory whose pages are
+    /// open.
     ///
     /// # Errors
     /// As [`Policy::acting_in`], and [`Denied`] with rule `root`.
@@ -599,7 +601,7 @@ impl Policy {
         Err(Denied { rule: Rule::Root, message: format!("expected a file below {roots}, saw {url}") })
     }
 
-    /// Whether a run may act in a frame of this origin, serialised as browsers do.
+    /// Checks that a run may act in a frame of this origin, serialised as browsers do.
     ///
     /// # Errors
     /// [`Denied`] with rule `origin` or `privateAddress`; opaque origins are never allowed.
@@ -612,8 +614,8 @@ impl Policy {
 
     /// The consent that this action needs on `origin`, given its risk.
     ///
-    /// What the policy's `confirm` names is always confirmed, even in an operator's plan. Declaring a directory or a
-    /// command is consent to use it. Everything else is decided by [`Policy::consent`].
+    /// Everything that the policy's `confirm` names is always confirmed, even in an operator's plan. Declaring a
+    /// directory or a command is consent to use it. Everything else is decided by [`Policy::consent`].
     #[must_use]
     pub fn consent_to(
         &self,

@@ -20,7 +20,7 @@ words! {
 }
 
 impl Profile {
-    /// Whether coordinates, raw selectors and scripts are open.
+    /// Returns `true` if the profile opens coordinates, raw selectors and scripts.
     #[must_use]
     pub const fn opens_raw_access(self) -> bool {
         matches!(self, Self::Unleashed)

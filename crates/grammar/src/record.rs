@@ -34,7 +34,7 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RunResult {
-    /// Done.
+    /// The plan or the task was completed.
     Ok,
     /// A step or the task failed.
     Failed,
@@ -44,7 +44,7 @@ pub enum RunResult {
     Invalid,
     /// No usable browser or model, or the machinery broke.
     Error,
-    /// It was interrupted.
+    /// It was interrupted before its end, as by Ctrl-C.
     Interrupted,
 }
 
@@ -69,7 +69,7 @@ impl RunResult {
 pub enum StepOrigin {
     /// It stands in the plan.
     Plan,
-    /// Repair inserted it.
+    /// A repair inserted it; it has no position in the plan.
     Repair,
     /// It opened the start URL.
     Start,
@@ -79,34 +79,34 @@ pub enum StepOrigin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StepResult {
-    /// It succeeded.
+    /// The action ran, and the stated postconditions came true.
     Ok,
-    /// It failed.
+    /// It was attempted and failed; the record states why.
     Failed,
     /// Policy or a person stopped it.
     Blocked,
-    /// It never ran.
+    /// It never ran, so it had no effect.
     Skipped,
 }
 
-/// What is written, durably, before a step may send input.
+/// Entry that is written, durably, before a step may send input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepIntent {
-    /// [`RECORD_VERSION`].
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
     /// 0-based position in order of execution.
     pub step_index: u32,
     /// 0-based position in its plan; absent for steps that a repair inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_index: Option<u32>,
-    /// Why it runs.
+    /// Reason for running it: the plan, a repair or the start URL.
     pub origin: StepOrigin,
-    /// 1-based attempt.
+    /// 1-based number of the attempt at the step.
     pub attempt: u32,
     /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,9 +114,9 @@ pub struct StepIntent {
     /// Its plan: the id that its author gave it, else `p0`, `p1`, … in order; absent for steps of no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<ShortText>,
-    /// The step, redacted.
+    /// The step that is about to run, redacted.
     pub action: Step,
-    /// Milliseconds since 1970.
+    /// When it was written: milliseconds since 1970.
     pub ts_ms: u64,
 }
 
@@ -136,11 +136,11 @@ pub struct Execution {
     pub cdp: CdpCounts,
 }
 
-/// What crossed the wire.
+/// Counts of traffic on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CdpCounts {
-    /// Events that were looked at.
+    /// Number of events that were examined.
     #[serde(default)]
     pub events: u64,
 }
@@ -149,13 +149,13 @@ pub struct CdpCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// Where.
+    /// Stage at which the step failed.
     pub stage: Stage,
-    /// Why.
+    /// Cause of the failure.
     pub cause: Cause,
-    /// Expected against seen.
+    /// Message that contrasts what was expected with what was seen.
     pub message: String,
-    /// What it was judged on.
+    /// Facts on which the failure was judged.
     #[serde(default)]
     pub facts: FailureFacts,
 }
@@ -174,20 +174,20 @@ pub enum RecordedTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepRecord {
-    /// [`RECORD_VERSION`].
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
     /// 0-based position in order of execution.
     pub step_index: u32,
     /// 0-based position in its plan; absent for steps that a repair inserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_index: Option<u32>,
-    /// Why it ran.
+    /// Reason for running it: the plan, a repair or the start URL.
     pub origin: StepOrigin,
-    /// 1-based attempt.
+    /// 1-based number of the attempt at the step.
     pub attempt: u32,
     /// [`PlanningRecord::planning_index`] of the call that planned it; absent if no model did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,7 +195,7 @@ pub struct StepRecord {
     /// Its plan: the id that its author gave it, else `p0`, `p1`, … in order; absent for steps of no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<ShortText>,
-    /// The step, redacted.
+    /// The step that ran, redacted.
     pub action: Step,
     /// Its targets at the time of decision.
     #[serde(default)]
@@ -205,9 +205,9 @@ pub struct StepRecord {
     pub observation: Option<ObservationId>,
     /// The URL when it began.
     pub url: String,
-    /// What it risks.
+    /// Risk that the step was judged to have.
     pub risk: RiskClass,
-    /// What repeating it would cost.
+    /// Cost of repeating the step.
     pub effect_class: EffectClass,
     /// Preconditions and their verdicts.
     #[serde(default)]
@@ -223,21 +223,21 @@ pub struct StepRecord {
     /// The facts on which they were judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_facts: Option<Facts>,
-    /// What it did.
+    /// Effects that the step was seen to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectRecord>,
-    /// Stored files.
+    /// Files stored for the step.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
-    /// Its result.
+    /// Result of the step.
     pub result: StepResult,
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// What it read, redacted and cut at 100,000 characters of JSON.
+    /// Data that the step read, redacted and cut at 100,000 characters of JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Whether input was sent, without gestures of which the page received no press, release or click.
+    /// `true` if input was sent, without gestures of which the page received no press, release or click.
     #[serde(default)]
     pub input_sent: bool,
     /// The action ran without a visible effect.
@@ -249,11 +249,11 @@ pub struct StepRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanningRecord {
-    /// [`RECORD_VERSION`].
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
     /// 0-based position among the calls of the run.
     pub planning_index: u32,
@@ -262,7 +262,7 @@ pub struct PlanningRecord {
     /// The observation on which it was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<ObservationId>,
-    /// The call, redacted.
+    /// The call, with secrets removed and long texts cut.
     pub call: PlanningCall,
 }
 
@@ -270,11 +270,11 @@ pub struct PlanningRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationRecord {
-    /// [`RECORD_VERSION`].
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
     /// When it was kept: milliseconds since 1970.
     pub ts_ms: u64,
@@ -282,7 +282,7 @@ pub struct ObservationRecord {
     pub observation: ObservationId,
     /// The URL of the page.
     pub url: String,
-    /// Its content.
+    /// Content of the observation, as a stored file.
     pub content: ArtifactRef,
     /// The digest of the content that this one states the difference to; absent if it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -293,13 +293,13 @@ pub struct ObservationRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunHeader {
-    /// [`RECORD_VERSION`].
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
-    /// Milliseconds since 1970.
+    /// When the run began: milliseconds since 1970.
     pub ts_ms: u64,
     /// The version of this program.
     pub cuebook: String,
@@ -314,7 +314,7 @@ pub struct RunHeader {
     /// The task in words, redacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The start URL.
+    /// URL that the run starts on; absent if none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The name of the file whose plan was run.
@@ -332,13 +332,13 @@ pub struct RunHeader {
 pub struct CaseRun {
     /// Its first run. The same in all runs in which the case was carried out once.
     pub id: RunId,
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
     /// Its name in the suite.
     pub name: String,
-    /// From 1.
+    /// 1-based number of the attempt.
     pub attempt: u32,
-    /// Which part.
+    /// Part of the case that was run.
     pub part: CasePart,
 }
 
@@ -346,9 +346,9 @@ pub struct CaseRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CasePart {
-    /// Its steps.
+    /// Steps of the case.
     Steps,
-    /// What must hold after them.
+    /// Conditions that must hold after the steps.
     Expectations,
 }
 
@@ -356,9 +356,9 @@ pub enum CasePart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEnd {
-    /// The run.
+    /// Id of the run, equal in all entries of its log.
     pub run_id: RunId,
-    /// Milliseconds since 1970.
+    /// When the run ended: milliseconds since 1970.
     pub ts_ms: u64,
     /// The result, as the report has it.
     pub result: RunResult,
@@ -374,7 +374,7 @@ pub struct RunEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conclusion {
-    /// The step, redacted.
+    /// The `finish` or `fail` step, redacted.
     pub step: Step,
     /// The page on which it was decided, if the log has that: if nothing ran between the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
-//! What may be kept of steps, conditions and facts that hold sensitive text: everything else becomes a digest. And what
-//! may leave the process of any document: what a [`Redactor`](crate::seam::Redactor) knows is removed by value.
+//! Limits on what may be kept of steps, conditions and facts that hold sensitive text: everything else becomes a
+//! digest. And on what may leave the process of any document: what a [`Redactor`](crate::seam::Redactor) knows is
+//! removed by value.
 //!
 //! Invariants:
 //! - A condition that is reduced gives the same verdict on facts that are reduced under the same key.
@@ -46,7 +47,7 @@ impl Step {
 }
 
 impl Condition {
-    /// The same condition with the texts that it compares with sensitive targets reduced to digests.
+    /// Returns the condition with the texts that it compares with sensitive targets reduced to digests.
     #[must_use]
     pub fn redacted(&self, is_sensitive: &dyn Fn(&TargetRef) -> bool, key: &DigestKey) -> Self {
         let mut condition = self.clone();
@@ -73,8 +74,8 @@ impl Condition {
 }
 
 impl Facts {
-    /// The same facts as they may be kept: texts of sensitive elements become digests. Of the `compared` texts those
-    /// that a value contains stay judgeable. Doing it twice changes nothing.
+    /// Returns the facts as they may be kept: texts of sensitive elements become digests. Of the `compared` texts,
+    /// those that a value contains stay judgeable. Doing it twice changes nothing.
     #[must_use]
     pub fn redacted(&self, is_sensitive: &dyn Fn(&TargetRef) -> bool, compared: &[&str], key: &DigestKey) -> Self {
         let mut facts = self.clone();

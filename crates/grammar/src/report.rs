@@ -118,7 +118,7 @@ error_codes! {
         InvalidEngine,
         /// A prompt template that cannot be used.
         InvalidPrompt,
-        /// An empty task.
+        /// A task that contains no text.
         EmptyTask,
         /// A file that cannot be written.
         CannotWrite,
@@ -144,9 +144,9 @@ impl fmt::Display for ErrorCode {
 pub struct RunError {
     /// The stable code: tools match on it.
     pub code: ErrorCode,
-    /// Expected against seen.
+    /// Message that contrasts what was expected with what was seen.
     pub message: String,
-    /// What is wrong with a plan.
+    /// Faults of the plan; empty for other errors.
     #[serde(default)]
     pub violations: Vec<Violation>,
 }
@@ -162,7 +162,7 @@ impl RunError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Planning calls.
+    /// Number of calls of the model, invalid outputs included.
     pub planner_calls: u64,
     /// Tokens read by the model.
     pub input_tokens: u64,
@@ -187,22 +187,22 @@ pub struct StepReport {
     pub index: u32,
     /// 0-based position in its plan; null for steps that a repair inserted.
     pub plan_index: Option<u32>,
-    /// Why it ran.
+    /// Reason for running it: the plan, a repair or the start URL.
     pub origin: StepOrigin,
     /// The full step, redacted.
     pub action: Step,
-    /// Its result.
+    /// Result of the step.
     pub result: StepResult,
     /// Why the last attempt failed.
     pub failure: Option<Failure>,
-    /// What it read.
+    /// Data that the step read.
     pub data: Option<Value>,
-    /// Preconditions.
+    /// Preconditions and their verdicts.
     #[serde(default)]
     pub pre: Vec<Judged>,
-    /// Postconditions.
+    /// Postconditions and their verdicts.
     pub post: Vec<Judged>,
-    /// What it did.
+    /// Effects that the step was seen to have.
     pub effects: Option<EffectRecord>,
     /// The action ran without a visible effect.
     #[serde(default)]
@@ -235,11 +235,11 @@ impl StepReport {
     }
 }
 
-/// What `--json` prints.
+/// Report that `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
-    /// [`REPORT_VERSION`].
+    /// Format version: [`REPORT_VERSION`] when written, any of its major version when read.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
@@ -247,25 +247,25 @@ pub struct RunReport {
     pub run_id: Option<String>,
     /// The folder of its log; null if none was made.
     pub run_dir: Option<String>,
-    /// How it ended.
+    /// Result of the run.
     pub result: RunResult,
     /// Why it did not end well.
     pub error: Option<RunError>,
     /// The answer, where the task asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// The steps.
+    /// Steps in order of execution.
     pub steps: Vec<StepReport>,
-    /// Tokens and calls.
+    /// Tokens and calls of the model, over the whole run.
     pub usage: Usage,
-    /// What the origins of the policy are enforced on: `egress`, everything that the browser requests, or `navigation`,
+    /// Enforcement of the policy's origins: `egress`, on everything that the browser requests, or `navigation`, on
     /// steps and the pages that they open.
     pub enforcement: String,
-    /// What keeps a browser whose enforcement is `egress` from getting past the proxy: `namespace`, a network of its own
-    /// without any other way out, or `flags` of the browser.
+    /// Means that keeps a browser whose enforcement is `egress` from getting past the proxy: `namespace`, a separate
+    /// network without any other way out, or `flags` of the browser.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
-    /// Why it is not `egress`.
+    /// Reason why the enforcement is not `egress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement_note: Option<String>,
     /// Consequences of its steps that came after the last of them had ended.

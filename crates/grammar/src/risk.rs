@@ -1,4 +1,4 @@
-//! What a step risks, judged by what was observed, never by what the model claims.
+//! Risk of a step, judged by what was observed, never by what the model claims.
 //!
 //! Structure first: the method and the address of the request that an activation makes, and the fields that it sends.
 //! Then words: those of the control, of what describes it, and, where it only agrees, of the dialog that asks. It errs
@@ -20,19 +20,19 @@ use crate::secret::WireText;
 use crate::wire::words;
 
 words! {
-    /// What a step may cost, as grants name it.
+    /// Possible cost of a step, as grants name it.
     pub enum RiskClass {
-        /// Reads.
+        /// Changes nothing; a grant cannot name it.
         Read = "read",
         /// Makes a change that can be undone.
         Write = "write",
-        /// Enters a secret.
+        /// Enters or submits a secret, such as a password or a one-time code.
         Credential = "credential",
         /// Sends something to other people, or lets them follow the person.
         Send = "send",
-        /// Costs money.
+        /// Costs money, such as an order or a payment.
         Money = "money",
-        /// Cannot be undone.
+        /// Cannot be undone, such as a deletion.
         Destructive = "destructive",
     }
 }
@@ -55,7 +55,7 @@ impl RiskClass {
         Self::ALL.iter().copied().find(|class| class.as_str() == text)
     }
 
-    /// Whether a person is asked unless it was granted.
+    /// Returns `true` if a person is asked unless it was granted.
     #[must_use]
     pub const fn needs_consent(self) -> bool {
         matches!(self, Self::Credential | Self::Send | Self::Money | Self::Destructive)
@@ -72,7 +72,7 @@ impl RiskClass {
     }
 }
 
-/// What an action on these targets of a page risks, the main one first.
+/// Returns the risk of an action on these targets of a page, the main one first.
 #[must_use]
 pub fn of(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskClass {
     let target = targets.first().copied();
@@ -85,8 +85,8 @@ pub fn of(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskCl
     }
 }
 
-/// What makes an action on a target this risk, in words that follow "counts as money": `for its name`. `None` where no
-/// single thing does.
+/// Returns the reason for the risk of an action on a target, in words that follow "counts as money": `for its name`.
+/// `None` if no single thing is the reason.
 #[must_use]
 pub fn why(action: &Action, target: Option<&Candidate>, class: RiskClass) -> Option<&'static str> {
     if class == RiskClass::Credential && action.credential().is_some() {
@@ -122,7 +122,7 @@ pub fn why(action: &Action, target: Option<&Candidate>, class: RiskClass) -> Opt
     .find_map(|(holds, words)| holds.then_some(words))
 }
 
-/// Whether an action activates this candidate, which holds no value.
+/// Returns `true` if an action activates this candidate and the candidate holds no value.
 fn clicks(action: &Action, target: &Candidate) -> bool {
     let activates = match action {
         Action::Press(press) => activates(&press.keys),
@@ -159,19 +159,19 @@ fn of_action(action: &Action, targets: &[&Candidate], page: &Observation) -> Ris
     }
 }
 
-/// Whether an action goes to whatever has the focus and activates it there.
+/// Returns `true` if an action goes to whatever has the focus and activates it there.
 #[must_use]
 pub fn follows_focus(action: &Action) -> bool {
     matches!(action, Action::Press(press) if press.target_ref.is_none() && activates(&press.keys))
 }
 
-/// Whether what an action risks depends on the page although it names no target.
+/// Returns `true` if the risk of an action depends on the page although it names no target.
 #[must_use]
 pub fn needs_page(action: &Action) -> bool {
     follows_focus(action) || matches!(action, Action::Press(press) if press.keys.contains("Alt"))
 }
 
-/// What keys risk: of an access key, the click that it stands for; of Enter and Space, what they activate.
+/// Returns the risk of keys: of an access key, the click that it stands for; of Enter and Space, what they activate.
 fn of_press(press: &Press, target: Option<&Candidate>, page: &Observation) -> RiskClass {
     let keys = press.keys.as_str();
     let pressed = keys.contains("Alt").then(|| key_of(keys).to_lowercase());
@@ -184,7 +184,7 @@ fn of_press(press: &Press, target: Option<&Candidate>, page: &Observation) -> Ri
     by_access_key.into_iter().chain(by_focus).max().unwrap_or(RiskClass::Write)
 }
 
-/// Whether text has a line break that is Enter, since it is typed into a field of one line.
+/// Returns `true` if text has a line break that acts as Enter, since it is typed into a field of one line.
 #[must_use]
 pub fn submits(action: &Action, target: &Candidate) -> bool {
     let is_line = !matches!(target.control, ControlKind::Multiline | ControlKind::RichText);
@@ -195,7 +195,7 @@ fn has_line_break(typed: &TypeText) -> bool {
     typed.text.as_ref().and_then(WireText::clear).is_some_and(|text| text.contains(['\n', '\r']))
 }
 
-/// Whether a key activates what has the focus, with whatever modifiers.
+/// Returns `true` if a key activates what has the focus, with whatever modifiers.
 fn activates(keys: &str) -> bool {
     matches!(key_of(keys), "Enter" | "Return" | "NumpadEnter" | "Space" | "Spacebar" | " ")
 }
@@ -204,7 +204,7 @@ fn key_of(keys: &str) -> &str {
     keys.rsplit_once('+').map_or(keys, |(_, key)| if key.is_empty() { "+" } else { key })
 }
 
-/// What a key does to the candidate that has the focus.
+/// Returns the risk of a key for the candidate that has the focus.
 fn of_key(target: &Candidate, keys: &str) -> RiskClass {
     let is_space = matches!(key_of(keys), "Space" | "Spacebar" | " ");
     match target.control {
@@ -216,13 +216,13 @@ fn of_key(target: &Candidate, keys: &str) -> RiskClass {
     }
 }
 
-/// What the form of a field does when Enter is pressed in it.
+/// Returns the risk of the form of a field when Enter is pressed in it.
 fn of_submission(field: &Candidate) -> RiskClass {
     let button = field.activation.button.as_deref().map_or(RiskClass::Write, |name| of_words(name, field));
     button.max(of_request(&field.activation))
 }
 
-/// What choosing an option risks: pages act on the choice.
+/// Returns the risk of choosing an option: pages act on the choice.
 fn of_options(target: &Candidate, select: &Select) -> RiskClass {
     let is_chosen = |at: usize, option: &SelectOption| {
         select.option.choices.iter().any(|choice| choice.means(at, Some(&option.value), &option.label))
@@ -231,7 +231,7 @@ fn of_options(target: &Candidate, select: &Select) -> RiskClass {
     chosen.filter_map(|(_, option)| words::class_of(&option.label)).max().unwrap_or(RiskClass::Write)
 }
 
-/// What clicking a candidate risks.
+/// Returns the risk of clicking a candidate.
 #[must_use]
 pub fn of_click(target: &Candidate) -> RiskClass {
     // A click on a field only enters it.
@@ -240,12 +240,12 @@ pub fn of_click(target: &Candidate) -> RiskClass {
     words.max(of_structure(target))
 }
 
-/// What it requests risks.
+/// Returns the risk of the requests of a candidate: that of its activation, and its destination.
 fn of_structure(target: &Candidate) -> RiskClass {
     of_request(&target.activation).max(target.destination.as_deref().map_or(RiskClass::Write, of_path))
 }
 
-/// What a control of this name risks, where it stands.
+/// Returns the risk of a control of this name, where it stands.
 fn of_words(name: &str, control: &Candidate) -> RiskClass {
     let is_button = control.role == Role::Button;
     let costs = |text: &str| words::has_amount(text).then_some(RiskClass::Money);
@@ -270,7 +270,7 @@ fn of_words(name: &str, control: &Candidate) -> RiskClass {
     own.or_else(pictured).or_else(described).or_else(asked).unwrap_or(RiskClass::Write)
 }
 
-/// What the request of an activation risks, by its method, its address and the fields that it sends.
+/// Returns the risk of the request of an activation, by its method, its address and the fields that it sends.
 fn of_request(activation: &Activation) -> RiskClass {
     let is_deletion = activation.method.as_deref() == Some("DELETE");
     let sent = |field: &SentField| match field {
@@ -282,7 +282,7 @@ fn of_request(activation: &Activation) -> RiskClass {
     if is_deletion { RiskClass::Destructive } else { sends.max(path) }
 }
 
-/// What a path says by itself: `/items/5/delete`. Only the last word counts, since `/orders/5` is an address.
+/// Returns the risk of a path by itself: `/items/5/delete`. Only the last word counts, since `/orders/5` is an address.
 fn of_path(url: &str) -> RiskClass {
     let last = path_words(url).pop().unwrap_or_default();
     let ends_session = matches!(&*last.to_lowercase(), "logout" | "log out" | "logoff" | "signout" | "sign out");
@@ -290,8 +290,8 @@ fn of_path(url: &str) -> RiskClass {
     if is_destructive { RiskClass::Destructive } else { RiskClass::Write }
 }
 
-/// What a path says to which a form is sent: `/pay`, `/pay/5`. As the address of a link, `/checkout` is only a page. The
-/// method does not matter: many pages send the form themselves and state none.
+/// Returns the risk of a path to which a form is sent: `/pay`, `/pay/5`. As the address of a link, `/checkout` is only
+/// a page. The method does not matter: many pages send the form themselves and state none.
 fn of_sent_path(url: &str) -> RiskClass {
     let is_id = |word: &String| word.chars().any(|c| c.is_ascii_digit());
     let words = path_words(url);

@@ -18,7 +18,7 @@ macro_rules! roles {
         }
 
         impl Role {
-            /// Every role.
+            /// Every role, `generic` last.
             pub const ALL: &'static [Role] = &[$(Role::$variant,)+ Role::Generic];
 
             /// The role as the specification writes it.
@@ -61,19 +61,19 @@ roles! {
 }
 
 impl Role {
-    /// Whether text can be entered into what has this role, by its role alone.
+    /// Returns `true` if text can be entered into elements with this role, judged by the role alone.
     #[must_use]
     pub const fn is_text_entry(self) -> bool {
         matches!(self, Self::TextBox | Self::SearchBox | Self::ComboBox | Self::SpinButton)
     }
 
-    /// Whether what has this role has a checked state.
+    /// Returns `true` if elements with this role have a checked state.
     #[must_use]
     pub const fn is_checkable(self) -> bool {
         matches!(self, Self::Checkbox | Self::Radio | Self::Switch | Self::MenuItemCheckbox | Self::MenuItemRadio)
     }
 
-    /// Whether what has this role owns options.
+    /// Returns `true` if elements with this role own options.
     #[must_use]
     pub const fn is_selectable(self) -> bool {
         matches!(self, Self::ComboBox | Self::ListBox)

@@ -60,7 +60,7 @@ pub fn page(lines: &str) -> Observation {
     }
 }
 
-/// What follows `key=` on the line, quoted or up to a space.
+/// Returns the text after `key=` on the line, quoted or up to a space.
 fn part(line: &str, key: &str) -> Option<String> {
     let rest = line.split_once(&format!(" {key}="))?.1;
     Some(match rest.strip_prefix('"') {

@@ -14,24 +14,24 @@ use crate::report::RunReport;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Document {
-    /// A plan.
+    /// A plan before the check: [`PlanDraft`].
     Plan,
-    /// An observation.
+    /// A page at one moment: [`Observation`].
     Observation,
-    /// A step record.
+    /// A step that ran, as logged: [`StepRecord`].
     StepRecord,
     /// The record of a call of a model.
     PlanningRecord,
     /// The report of a run.
     Report,
-    /// A policy file.
+    /// The policy file of an operator: [`PolicyFile`].
     Policy,
     /// The input of a planner.
     PlannerInput,
 }
 
 impl Document {
-    /// Every document.
+    /// Every document that has a published schema.
     pub const ALL: [Self; 7] = [
         Self::Plan,
         Self::Observation,

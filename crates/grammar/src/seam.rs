@@ -121,7 +121,7 @@ pub enum Query {
 pub enum Finding {
     /// An answer as JSON.
     Data(Value),
-    /// A candidate.
+    /// The candidate that a raw selector names.
     Candidate(CandidateId),
     /// No answer, and why.
     Refused(String),
@@ -134,11 +134,11 @@ pub enum Finding {
 pub struct PlanRequest<'a> {
     /// The task in words.
     pub task: &'a str,
-    /// The page.
+    /// Observation of the current page.
     pub observation: &'a Observation,
-    /// What is allowed.
+    /// Policy that limits the plan.
     pub policy: &'a Policy,
-    /// What was done so far, oldest first.
+    /// Steps that ran so far, oldest first.
     pub history: &'a [HistoryEntry],
     /// The failure that this plan is to repair, if it is one.
     pub failure: Option<&'a StepFailure>,
@@ -154,25 +154,25 @@ pub struct PlanRequest<'a> {
     pub state: Option<&'a Value>,
     /// [`PlanReply::memory`] of the last reply that had one: redacted, at most [`MEMORY`] characters.
     pub memory: Option<&'a str>,
-    /// Whether the last plans repeat each other without changing the page.
+    /// Extent to which the last plans repeat each other without changing the page.
     pub stuck: Stuck,
     /// The conditions of the failed step that did not hold, judged again on `observation`.
     pub failed_now: &'a [Judged],
     /// The time, in milliseconds since 1970; `None` if it does not matter.
     pub now_ms: Option<u64>,
-    /// What is left of the budgets of the run; `None` if it has none.
+    /// Remaining budgets of the run; `None` if it has none.
     pub left: Option<Left>,
 }
 
 /// The most characters of [`PlanRequest::memory`].
 pub const MEMORY: usize = 300;
 
-/// What is left of the budgets of a run.
+/// Remaining budgets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Plans, with the one that is asked for.
+    /// Plans left, including the one that is asked for.
     pub plans: u32,
-    /// Time.
+    /// Time left for the run.
     pub time: Duration,
 }
 
@@ -211,14 +211,14 @@ impl<'a> PlanRequest<'a> {
 /// How often a run has repeated itself: the same action on a page in the same state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stuck {
-    /// Not, or hardly.
+    /// Not at all, or too seldom for a hint.
     #[default]
     No,
     /// Often enough to mention it to the planner.
     Hint,
     /// The run ends soon unless the planner does something else.
     Warning,
-    /// The run ends.
+    /// Often enough to end the run.
     Stop,
 }
 
@@ -234,19 +234,19 @@ pub struct PlannedStep {
 /// One step of the past.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {
-    /// The step, redacted.
+    /// The step that ran, redacted.
     pub step: Step,
-    /// What its target was, in words.
+    /// Target of the step, in words.
     pub target: Option<String>,
     /// The cause and message of its failure; absent if it succeeded.
     pub failure: Option<String>,
     /// A remark on its result, such as `no effect seen, but POST /save answered 500`.
     pub remark: Option<String>,
-    /// What it read.
+    /// Data that the step read.
     pub data: Option<Value>,
-    /// Whether the page was another one afterwards.
+    /// `true` if the page was another one afterwards.
     pub changed_page: bool,
-    /// The action ran, and nothing that it did could be seen.
+    /// `true` if the action ran, and nothing that it did could be seen.
     pub no_effect: bool,
     /// The response by which a server refused the step's request: `POST /login answered 422`.
     pub refused: Option<String>,
@@ -275,7 +275,7 @@ impl HistoryEntry {
 /// A plan that worked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exemplar {
-    /// The task.
+    /// Task of the plan, in words.
     pub task: String,
     /// Its steps. They name candidates of the observation that the plan is offered for.
     pub steps: Vec<Step>,
@@ -288,7 +288,7 @@ pub struct Exemplar {
 pub struct Image {
     /// `image/png` or another type.
     pub media_type: String,
-    /// The bytes.
+    /// Bytes of the encoded picture.
     pub bytes: Vec<u8>,
 }
 
@@ -306,13 +306,15 @@ pub trait PlanSink: Send {
         drop(call);
     }
 
-    /// What [`PlanReply::memory`] will be, once that is known: it is kept even if the rest of the answer is not waited for.
+    /// Receives the [`PlanReply::memory`] of the reply, once that is known: it is kept even if the rest of the answer
+    /// is not waited for.
     fn remember(&mut self, memory: &str) {
         let _ = memory;
     }
 
-    /// Called before a planner writes the plan of this request anew: the steps that it sent are forgotten. `false` if one of
-    /// them runs or has run. Then it must not: it ends with an error, and is asked again with what ran as history.
+    /// Called before a planner writes the plan of this request again: the steps that it sent are forgotten. Returns
+    /// `false` if one of them runs or has run. In that case it must not write the plan again: it ends with an error,
+    /// and is asked again with the steps that ran as history.
     fn restart(&mut self) -> bool {
         true
     }
@@ -331,14 +333,14 @@ impl PlanSink for IgnoreSteps {
 pub struct PlanReply {
     /// At most `beam` drafts, best first. Empty if the planner has no plan; then `note` says why.
     pub drafts: Vec<PlanDraft>,
-    /// What it cost.
+    /// Calls and tokens that the reply cost.
     pub usage: Usage,
     /// The planner's words, for the log.
     pub note: Option<String>,
     /// Passed back as [`PlanRequest::state`] of the next request. The controller keeps it for the run and neither reads
     /// nor records it.
     pub state: Option<Value>,
-    /// What the planner wants to read again in its next requests; `None` leaves what it wrote before.
+    /// Text that the planner wants to read again in its next requests; `None` keeps the former one.
     pub memory: Option<String>,
 }
 
@@ -386,11 +388,11 @@ pub trait PlanMemory: Send {
 
 // ------------------------------------------------------------------------------------------- acting
 
-/// What a proxy below the pages denied, for an executor to join to steps. Synchronous: nothing is awaited.
+/// Requests that a proxy below the pages denied, for an executor to join to steps. Synchronous: nothing is awaited.
 pub trait Denials: fmt::Debug + Send + Sync {
     /// The position after the last decision.
     fn position(&self) -> u64;
-    /// What was denied at `position` and later, oldest first. `url` is absent.
+    /// Returns the requests that were denied at `position` and later, oldest first. Their `url` is absent.
     fn since(&self, position: u64) -> Vec<DeniedRequest>;
     /// The servers that could not be reached at `position` and later, oldest first: to the tab, a proxy hides why.
     fn unreached(&self, _position: u64) -> Vec<UnreachedServer> {
@@ -403,13 +405,13 @@ pub trait Denials: fmt::Debug + Send + Sync {
 pub struct UnreachedServer {
     /// Its host in the canonical form of URLs.
     pub host: String,
-    /// Its port.
+    /// Port of the server.
     pub port: u16,
     /// The error that the browser reports where it connects by itself: `net::ERR_CONNECTION_REFUSED`.
     pub error: &'static str,
 }
 
-/// No proxy.
+/// Denials of a browser without a proxy: always none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDenials;
 
@@ -426,7 +428,7 @@ impl Denials for NoDenials {
 /// A request that is held before it leaves the browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldRequest {
-    /// The method.
+    /// HTTP method of the request.
     pub method: String,
     /// The URL that would be requested.
     pub url: String,
@@ -436,9 +438,10 @@ pub struct HeldRequest {
     pub body: Option<Vec<u8>>,
 }
 
-/// Decides about requests that a step causes and that are held: see [`Policy::requesting`]. Hears how far the step is.
+/// Decides about requests that a step causes and that are held: see [`Policy::requesting`]. Is notified of the step's
+/// progress.
 pub trait EffectGate: Send {
-    /// Whether a request may leave. Waits for a person, and a failure says why it may not.
+    /// Decides whether a request may leave. Waits for a person, and a failure says why it may not.
     fn judge<'a>(
         &'a mut self,
         step: &'a BoundStep,
@@ -494,7 +497,7 @@ pub trait ActionHandler: Send {
     /// The registered actions, for the policy and the planner.
     fn actions(&self) -> Vec<RegisteredAction>;
 
-    /// Performs an action.
+    /// Performs the action of the step outside the page, by the deadline.
     fn handle(
         &mut self,
         step: &BoundStep,
@@ -509,7 +512,7 @@ pub struct SecretScope {
     pub origin: String,
     /// The origin of the page.
     pub page_origin: String,
-    /// Whether the field hides what is typed.
+    /// `true` if the field hides what is typed.
     pub is_password_field: bool,
 }
 
@@ -526,7 +529,7 @@ pub enum SecretRefusal {
          run starts on, by --url or --tab; `origins` in a file of secrets names others)"
     )]
     OutOfScope {
-        /// The secret's name.
+        /// Name of the secret, as the step states it.
         reference: CredentialRef,
         /// Where it was about to go.
         origin: String,
@@ -534,7 +537,7 @@ pub enum SecretRefusal {
     /// It is bound to fields that hide what is typed, and this one does not.
     #[error("the credential `{reference}` is for password-like fields, and this field is none")]
     NotHidden {
-        /// The secret's name.
+        /// Name of the secret, as the step states it.
         reference: CredentialRef,
     },
     /// The one-time code of this time was given already.
@@ -543,7 +546,7 @@ pub enum SecretRefusal {
          the step (a longer `timeoutMs` allows to wait)"
     )]
     NotYet {
-        /// The secret's name.
+        /// Name of the secret, as the step states it.
         reference: CredentialRef,
         /// Seconds until the next code, at least 1.
         seconds: u64,
@@ -551,9 +554,9 @@ pub enum SecretRefusal {
     /// Its store cannot be read.
     #[error("the credential `{reference}` cannot be read: {reason}")]
     Unavailable {
-        /// The secret's name.
+        /// Name of the secret, as the step states it.
         reference: CredentialRef,
-        /// What went wrong, in words that hold no part of it.
+        /// Description of the error, in words that contain no part of the secret.
         reason: String,
     },
 }
@@ -569,7 +572,8 @@ pub trait SecretSource: Send + Sync {
         deadline: Deadline,
     ) -> impl Future<Output = Result<Secret, SecretRefusal>> + Send;
 
-    /// Whether a text is a secret whose value is known without waiting. A plan that states it in the clear is refused.
+    /// Returns `true` if the text is a secret whose value is known without waiting. A plan that states it in the clear
+    /// is refused.
     fn holds(&self, _text: &str) -> bool {
         false
     }
@@ -595,7 +599,7 @@ pub trait Redactor: Send + Sync {
     }
     /// Redacts this text from now on, if [`is_searched_for`](crate::secret::is_searched_for).
     fn learn(&self, secret: &str);
-    /// Whether there is nothing to redact yet, so that large documents need not be searched.
+    /// Returns `true` if there is nothing to redact yet, so that large documents need not be searched.
     fn is_idle(&self) -> bool {
         false
     }
@@ -609,18 +613,18 @@ impl fmt::Debug for dyn Redactor + '_ {
 
 // ---------------------------------------------------------------------------------------- repairing
 
-/// What is left to repair with.
+/// Remaining budget for repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepairBudget {
     /// Attempts left for this step.
     pub step_attempts_left: u32,
     /// Repairs left in this run.
     pub run_repairs_left: u32,
-    /// Whether a new plan can be requested.
+    /// `true` if a new plan can be requested.
     pub can_replan: bool,
 }
 
-/// What to do about a failure.
+/// Response to a failed step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Repair {
     /// Run these steps, then the failed one again.
@@ -636,9 +640,9 @@ pub enum Repair {
     Reobserve(Scope),
     /// Run the failed step again in another way, such as typing slowly, after these steps.
     Rewrite {
-        /// What to run first, such as clearing the field.
+        /// Steps to run first, such as clearing the field.
         before: Vec<Step>,
-        /// What to run instead of the failed step.
+        /// Step to run instead of the failed one.
         step: Box<Step>,
     },
     /// Ask for a new plan.
@@ -650,9 +654,9 @@ pub enum Repair {
 /// The input of a repair policy.
 #[derive(Clone, Copy, Debug)]
 pub struct RepairCase<'a> {
-    /// The step.
+    /// Step that failed, as it was bound.
     pub step: &'a BoundStep,
-    /// Its failure.
+    /// Failure that is to be repaired.
     pub failure: &'a StepFailure,
     /// Number of repairs made for this step so far.
     pub attempt: u32,
@@ -663,7 +667,7 @@ pub trait RepairPolicy: Send {
     /// The next repair; `Abandon` or `Replan` once the budget is used up.
     fn next(&mut self, case: &RepairCase<'_>, observation: &Observation, budget: &RepairBudget) -> Repair;
 
-    /// What the last repair is called in the log, such as `dismiss`; nothing unless the policy says.
+    /// Returns the name of the last repair for the log, such as `dismiss`; `None` unless the policy names it.
     fn rung(&self) -> Option<&'static str> {
         None
     }
@@ -672,18 +676,18 @@ pub trait RepairPolicy: Send {
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmRequest {
-    /// What is about to happen, in one line, escaped.
+    /// Text of the question: the act that is about to happen, in one line, escaped.
     pub question: String,
     /// The grant that would have made the question unnecessary; absent for questions of the plan itself.
     pub grant: Option<String>,
 }
 
-/// The answer.
+/// Answer of a person, or the lack of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfirmReply {
     /// Do it; to a question, the answer.
     Yes(Option<String>),
-    /// Do not.
+    /// Do not do it.
     No,
     /// No person can be asked, or none answered in time.
     NoOne,
@@ -724,7 +728,7 @@ impl EffectGate for NobodyConfirms {
 pub struct StepTicket {
     /// 0-based position in order of execution.
     pub step_index: u32,
-    /// Its attempt.
+    /// 1-based number of the attempt at the step.
     pub attempt: u32,
 }
 
@@ -771,15 +775,15 @@ words! {
         Screenshot = "screenshot",
         /// Part of the accessibility tree.
         AxSubtree = "axSubtree",
-        /// What changed in the document.
+        /// Changes in the document.
         DomDiff = "domDiff",
         /// A file that the page offered for download.
         Download = "download",
         /// An observation, or the difference to another one.
         Observation = "observation",
-        /// What a request sent.
+        /// Body that a request sent.
         RequestBody = "requestBody",
-        /// What came back.
+        /// Body of a response.
         ResponseBody = "responseBody",
     }
 }
@@ -801,7 +805,7 @@ pub trait ArtifactSink: Send + Sync {
 /// A request of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// The method.
+    /// HTTP method of the request.
     pub method: String,
     /// The URL, without its fragment.
     pub url: String,
@@ -809,14 +813,14 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body; empty for none.
     pub body: Vec<u8>,
-    /// What it is for, as Chrome spells it: `Document`, `XHR`, `Image`, …
+    /// Purpose of the request, as Chrome spells it: `Document`, `XHR`, `Image`, ….
     pub resource_type: String,
 }
 
-/// A response.
+/// The response to an [`HttpRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status.
+    /// HTTP status of the response.
     pub status: u16,
     /// Names and values of the header fields, without those of the transfer: the body is decoded.
     pub headers: Vec<(String, String)>,
@@ -824,10 +828,10 @@ pub struct HttpResponse {
     pub body: Option<Vec<u8>>,
 }
 
-/// What became of a request: its response, or why there is none as Chrome spells it, such as `ConnectionRefused`.
+/// Result of a request: its response, or the reason why there is none as Chrome spells it, such as `ConnectionRefused`.
 pub type HttpReply = Result<HttpResponse, String>;
 
-/// Records HTTP traffic.
+/// Records the HTTP traffic of pages, one exchange at a time.
 pub trait TrafficSink: Send + Sync {
     /// A failure of the layer itself.
     type Error: SeamError;

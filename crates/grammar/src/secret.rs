@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use crate::verdict::Verdict;
 use crate::wire::{LongText, inline_schema};
 
-/// What stands where a secret stood in a text.
+/// Text that replaces a secret in a text.
 pub const MASK: &str = "[redacted]";
 
 /// The fewest characters, without surrounding white space, of a text that is searched for in others.
@@ -27,8 +27,9 @@ pub const SEARCHED_FROM: usize = 4;
 /// Words that are no secret anywhere but in the field that they were entered into: one a line, in lower case.
 const COMMON_WORDS: &str = include_str!("secret/common_words.txt");
 
-/// Whether a secret is searched for by its value: it has [`SEARCHED_FROM`] characters or more and is no everyday word
-/// such as `test`. Any other secret would be found everywhere, so only the field that received it is kept secret.
+/// Returns `true` if a secret is searched for by its value: it has [`SEARCHED_FROM`] characters or more and is no
+/// everyday word such as `test`. Any other secret would be found everywhere, so only the field that received it is kept
+/// secret.
 #[must_use]
 pub fn is_searched_for(secret: &str) -> bool {
     let secret = secret.trim();
@@ -86,7 +87,7 @@ impl DigestKey {
     }
 }
 
-/// What stands for a text that must not be kept: 32 hexadecimal digits.
+/// Digest that replaces a text that must not be kept: 32 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Digest(String);
@@ -99,7 +100,7 @@ impl Digest {
             .then(|| Self(text.to_owned()))
     }
 
-    /// The digits.
+    /// Returns the hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -118,7 +119,7 @@ inline_schema!(Digest, { "type": "string", "pattern": "^[0-9a-f]{32}$" });
 /// Text as a plan or a record states it: in the clear, or as `{"redacted": digest}`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum WireText {
-    /// In the clear.
+    /// The text as it was written.
     Clear(LongText),
     /// Was sensitive when it was recorded.
     Redacted(Digest),
@@ -140,7 +141,7 @@ impl WireText {
         }
     }
 
-    /// The same text without its content.
+    /// Returns this text with its content replaced by a digest.
     #[must_use]
     pub fn redact(&self, key: &DigestKey) -> Self {
         match self {
@@ -210,7 +211,7 @@ impl JsonSchema for WireText {
 /// On the wire: a string, or `{"redacted": digest, "contains": [digest]}`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum FactText {
-    /// In the clear.
+    /// The text as it was seen.
     Clear(String),
     /// From a password-like field.
     Redacted {
@@ -243,7 +244,7 @@ impl FactText {
         }
     }
 
-    /// Whether the whole text equals `stated`; Unknown if one is redacted and the other is not.
+    /// Judges whether the whole text equals `stated`; Unknown if one is redacted and the other is not.
     #[must_use]
     pub fn equals(&self, stated: &WireText) -> Verdict {
         match (self, stated) {
@@ -253,7 +254,7 @@ impl FactText {
         }
     }
 
-    /// Whether the text contains `stated`; Unknown if one is redacted and the other is not.
+    /// Judges whether the text contains `stated`; Unknown if one is redacted and the other is not.
     #[must_use]
     pub fn contains(&self, stated: &WireText) -> Verdict {
         match (self, stated) {

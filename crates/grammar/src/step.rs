@@ -12,11 +12,11 @@ use crate::wire::{self, Millis, Object, Probability, ReadError, ShortText};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RiskLevel {
-    /// Hardly any.
+    /// Hardly any; leaves the policy's decision as it is.
     Low,
-    /// Some.
+    /// Some; leaves the policy's decision as it is.
     Medium,
-    /// High: confirm.
+    /// High: the profiles `auto` and `unleashed` ask for confirmation, unless a grant covers it.
     High,
 }
 
@@ -27,13 +27,13 @@ pub enum RiskLevel {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
-    /// The action.
+    /// The action; on the wire its fields stand beside these.
     #[serde(flatten)]
     pub action: Action,
-    /// What must be true before it.
+    /// Conditions that must hold before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre: Vec<Condition>,
-    /// What must have become true after it.
+    /// Conditions that must have come true after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post: Vec<Condition>,
     /// Time limit of the whole step.
@@ -45,7 +45,7 @@ pub struct Step {
     /// The planner's estimate of the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_risk: Option<RiskLevel>,
-    /// The planner's confidence.
+    /// The planner's confidence in the step, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Probability>,
 }
@@ -102,7 +102,7 @@ impl Step {
         targets
     }
 
-    /// Rewrites every target.
+    /// Rewrites every target of the action and the conditions through `rewrite`.
     pub fn retarget(&mut self, rewrite: &dyn Fn(&TargetRef) -> TargetRef) {
         self.action.retarget(rewrite);
         self.pre.iter_mut().chain(&mut self.post).for_each(|condition| condition.retarget(rewrite));

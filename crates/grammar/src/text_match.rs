@@ -41,7 +41,7 @@ impl Pattern {
         if source.len() > Self::MAX_BYTES { Err(PatternError::TooLong(source.len())) } else { Ok(Self(source)) }
     }
 
-    /// The source text.
+    /// The expression as written, without flags.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -68,7 +68,7 @@ impl Pattern {
             })
     }
 
-    /// Whether the pattern is found anywhere in `text`; `None` if it does not compile.
+    /// Returns `true` if the pattern is found anywhere in `text`; `None` if it does not compile.
     #[must_use]
     pub fn is_match(&self, text: &str) -> Option<bool> {
         self.compile().ok().map(|regex| regex.is_match(text))
@@ -182,8 +182,8 @@ impl TextPattern {
     }
 }
 
-/// Whether a character takes no place where text is drawn: soft hyphens, zero-width characters, marks of direction,
-/// fillers. `De&shy;lete` reads `Delete`.
+/// Returns `true` if a character takes no place where text is drawn: soft hyphens, zero-width characters, marks of
+/// direction, fillers. `De&shy;lete` reads `Delete`.
 #[must_use]
 pub const fn is_invisible(c: char) -> bool {
     matches!(c,

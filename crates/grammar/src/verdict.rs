@@ -1,9 +1,9 @@
-//! Three-valued truth.
+//! Verdicts: three-valued truth about conditions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether something holds, judged on facts.
+/// Three-valued truth of a statement, judged on facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -22,7 +22,7 @@ impl Verdict {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    /// Unknown for `None`.
+    /// Judges a flag; Unknown for `None`.
     #[must_use]
     pub const fn from_option(holds: Option<bool>) -> Self {
         match holds {
@@ -31,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the verdict is Holds.
+    /// Returns `true` if the verdict is Holds.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::Holds)

@@ -30,7 +30,7 @@ pub type Object = Map<String, Value>;
 pub struct ReadError {
     /// JSON pointer from the value that was being read; empty for the value itself.
     pub path: String,
-    /// What is wrong, in lower case.
+    /// Description of the fault, in lower case.
     pub message: String,
 }
 
@@ -46,7 +46,7 @@ impl ReadError {
         Self { path: String::new(), message: message.into() }
     }
 
-    /// The same error, with its path extended by the `segment` that holds the value.
+    /// Returns this error with its path extended by the `segment` that holds the value.
     #[must_use]
     pub fn under(mut self, segment: impl fmt::Display) -> Self {
         let escaped = segment.to_string().replace('~', "~0").replace('/', "~1");
@@ -341,7 +341,7 @@ macro_rules! inline_schema {
 }
 pub(crate) use inline_schema;
 
-/// Whether a field has its default and need not be written, for serde's `skip_serializing_if`.
+/// Returns `true` if a field has its default and need not be written, for serde's `skip_serializing_if`.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -367,7 +367,7 @@ pub(crate) fn unknown_tag(seen: &str, known: &[&str]) -> ReadError {
     })
 }
 
-/// What other programs call what we call otherwise.
+/// Names that other programs use, each with the one that is used here.
 const SYNONYMS: [(&str, &str); 26] = [
     ("fill", "setValue"),
     ("input", "setValue"),

@@ -103,7 +103,7 @@ fn a_duplicate_member_is_an_error_at_any_depth() {
     assert!(PlanDraft::read(plan, Author::Model).unwrap_err()[0].message.contains("saw `type` twice"));
 }
 
-/// The same document with a member more in it and in each of its objects at `pointers`.
+/// Returns the document with one member more in it and in each of its objects at `pointers`.
 fn with_later_members(mut document: Value, pointers: &[&str]) -> Value {
     for pointer in std::iter::once(&"").chain(pointers) {
         let object = document.pointer_mut(pointer).and_then(Value::as_object_mut);

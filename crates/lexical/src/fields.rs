@@ -41,7 +41,7 @@ pub(crate) fn value(span: Span<'_>) -> Option<Value> {
     }
 }
 
-/// Whether a word among several can only be a part of typed text.
+/// Returns `true` if a word among several can only be a part of typed text.
 fn is_plain(token: &Token) -> bool {
     const JOINTS: &[&str] = &["if", "unless", "when", "until", "except", "or", "not", "then"];
     token.kind == Kind::Word
@@ -178,7 +178,7 @@ fn entries<'a>(page: &Page<'a>, verb: Verb, body: Span<'_>) -> Result<Vec<Entry<
     read.remove(&0).flatten().ok_or(trouble.unwrap_or(whole))
 }
 
-/// Reads one entry.
+/// Reads a span as one field and its value. Two readings that differ count as none.
 fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Result<Entry<'a>, Trouble<'a>> {
     let mut read: Vec<Entry<'a>> = Vec::new();
     let mut trouble = Trouble::Unread;

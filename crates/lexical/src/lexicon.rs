@@ -81,7 +81,7 @@ const VERBS: &[(Verb, &[&str])] = &[
 ];
 
 impl Verb {
-    /// Whether the verb may stand alone.
+    /// Returns `true` if the verb may stand alone.
     pub(crate) const fn stands_alone(self) -> bool {
         matches!(
             self,
@@ -202,7 +202,7 @@ pub(crate) fn role_word(span: Span<'_>) -> Option<(RoleWord, usize)> {
 }
 
 impl RoleWord {
-    /// Whether a candidate is of the kind.
+    /// Returns `true` if a candidate is of the kind.
     pub(crate) fn fits(self, candidate: &Candidate) -> bool {
         let (role, control, states) = (candidate.role, candidate.control, &candidate.states);
         match self {
@@ -235,7 +235,7 @@ impl RoleWord {
         }
     }
 
-    /// Whether a candidate may look like the kind: links look like buttons, and check boxes are boxes.
+    /// Returns `true` if a candidate may look like the kind: links look like buttons, and check boxes are boxes.
     pub(crate) fn may_be(self, candidate: &Candidate) -> bool {
         match self {
             // Pages draw links and buttons of elements without a role.
@@ -250,7 +250,7 @@ impl RoleWord {
     }
 }
 
-/// A position.
+/// A position among several, counted from either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinal {
     /// 0-based from the start.

@@ -54,7 +54,7 @@ fn who(body: Span<'_>) -> Option<Who> {
     Some(who)
 }
 
-/// Logs in.
+/// Serves a login with the credentials of `body`; without any, follows the link to the login page.
 pub(crate) fn login(page: &Page<'_>, body: Span<'_>, past: &Past) -> Served {
     let Some(who) = who(body) else { return Served::NotUnderstood };
     let (user, password) = match (who.user, who.password) {

@@ -77,7 +77,7 @@ impl<'a> Page<'a> {
         Self { observation, chosen, views: observation.candidates.iter().map(view).collect(), headings }
     }
 
-    /// Whether the observation has the whole page.
+    /// Returns `true` if the observation has the whole page.
     pub(crate) fn is_whole(&self) -> bool {
         self.observation.truncated.is_none_or(|cut| cut.candidates == 0 && cut.off_view == 0 && cut.elements == 0)
     }
@@ -163,7 +163,7 @@ impl<'a> Page<'a> {
 
 const MAX_NEAREST: usize = 5;
 
-/// What else stands in the row or the list item of each candidate: a row is not only called by its name.
+/// Returns the other words in the row or the list item of each candidate: a row is not only referred to by its name.
 fn row_words(observation: &Observation) -> BTreeMap<CandidateId, Vec<String>> {
     let mut rows: BTreeMap<CandidateId, Vec<String>> = BTreeMap::new();
     let lines = observation.texts.iter().filter(|line| matches!(line.kind, TextKind::Row | TextKind::Item));
@@ -280,7 +280,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether two texts are equal up to case, punctuation, articles and spelling variants.
+/// Returns `true` if two texts are equal up to case, punctuation, articles and spelling variants.
 pub(crate) fn same(said: &str, shown: &str) -> bool {
     let plain = |text: &str| match collapse_white_space(text).to_lowercase() {
         text if matches!(text.as_str(), "x" | "×" | "✕" | "✖") => "close".to_owned(),
@@ -291,29 +291,29 @@ pub(crate) fn same(said: &str, shown: &str) -> bool {
     !a.is_empty() && (a == b || (!left.is_empty() && left == right && !has_symbols(&a) && !has_symbols(&b)))
 }
 
-/// Whether a text has signs that may be its only difference from another: `C#` and `C`, `-5` and `5`.
+/// Returns `true` if a text has signs that may be its only difference from another: `C#` and `C`, `-5` and `5`.
 fn has_symbols(text: &str) -> bool {
     text.chars()
         .any(|c| matches!(c, '<' | '>' | '=' | '&' | '$' | '€' | '£' | '/' | '\\' | '^' | '~' | '|' | '@' | '#'))
 }
 
-/// Whether a candidate is an editable text field.
+/// Returns `true` if a candidate is an editable text field.
 pub(crate) fn is_text_field(candidate: &Candidate) -> bool {
     candidate.supports(Capability::Text) && !candidate.states.readonly && !candidate.states.disabled
 }
 
-/// Whether a candidate has a value that can be set.
+/// Returns `true` if a candidate has a value that can be set.
 pub(crate) fn is_field(candidate: &Candidate) -> bool {
     let takes = [Capability::Text, Capability::Value, Capability::Options, Capability::CheckOn];
     takes.into_iter().any(|capability| candidate.supports(capability)) && !candidate.states.readonly
 }
 
-/// Whether a click operates a candidate instead of focusing it.
+/// Returns `true` if a click operates a candidate instead of focusing it.
 pub(crate) fn is_pressed(candidate: &Candidate) -> bool {
     !candidate.role.is_text_entry() && !is_text_field(candidate)
 }
 
-/// Whether a candidate is a button.
+/// Returns `true` if a candidate is a button.
 pub(crate) fn is_button(candidate: &Candidate) -> bool {
     candidate.role == Role::Button
 }

@@ -29,7 +29,7 @@ pub(crate) enum SaidKind {
     Role,
     /// A choice among several.
     Ordinal,
-    /// A connecting word.
+    /// A word that only connects others, such as `of`.
     Connecting,
 }
 
@@ -60,7 +60,7 @@ impl SaidKind {
 const DETERMINERS: &[&str] = &["the", "a", "an", "this", "that", "my", "your", "our", "its", "their"];
 
 impl Phrase {
-    /// Reads a phrase.
+    /// Reads a span as a reference, without `please`, `and` and a determiner around it.
     pub(crate) fn of(span: Span<'_>) -> Self {
         let span = span.trimmed(&["please", "and"]);
         let span = match span.get(0) {
@@ -136,7 +136,7 @@ impl Phrase {
         Self { raw: name.to_owned(), said, ..Self::default() }
     }
 
-    /// Whether a word is written with a capital within the phrase, as names are.
+    /// Returns `true` if a word is written with a capital within the phrase, as names are.
     pub(crate) fn is_written_as_name(&self, word: &str) -> bool {
         self.raw.split_whitespace().skip(1).any(|written| {
             let written = written.trim_matches(|c: char| !c.is_alphanumeric());
@@ -144,7 +144,7 @@ impl Phrase {
         })
     }
 
-    /// Whether it has no words but a kind and a choice.
+    /// Returns `true` if it has no words but a kind and a choice.
     pub(crate) fn is_bare(&self) -> bool {
         self.quoted.is_empty() && self.said.iter().all(|said| said.kind != SaidKind::Name)
     }

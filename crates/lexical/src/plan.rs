@@ -76,13 +76,13 @@ struct Planned {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Asked {
-    /// Which of these candidates.
+    /// The choice of one of these candidates.
     Which(Vec<CandidateId>),
     /// Other words for the clause.
     Words,
-    /// Whether to accept the dialog.
+    /// Permission to accept the dialog.
     Dialog,
-    /// Whether to continue although the page shows an error.
+    /// Permission to continue although the page shows an error.
     Concern,
 }
 
@@ -443,7 +443,7 @@ impl Plan<'_> {
         !leaves && count <= MAX_STEPS
     }
 
-    /// What was done for the clause that is served next.
+    /// Returns the state of the clause that is served next: what was done for it so far.
     fn past(&self, state: &State) -> Past {
         if self.steps.is_empty() {
             return state.past.clone();

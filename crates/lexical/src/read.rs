@@ -15,9 +15,9 @@ pub(crate) struct Clause<'t> {
     pub(crate) verb: Verb,
     /// The text after the verb.
     pub(crate) body: Span<'t>,
-    /// The whole clause.
+    /// Text of the clause, its verb included.
     pub(crate) whole: Span<'t>,
-    /// Repetitions.
+    /// Number of repetitions: 1 unless stated, at most `MAX_TIMES`.
     pub(crate) times: usize,
     /// The byte at which the next clause starts.
     pub(crate) end: usize,

@@ -39,7 +39,7 @@ fn with_one<'a>(
     }
 }
 
-/// Serves a clause.
+/// Turns a clause into steps on the page; `next` is the clause that follows it.
 pub(crate) fn serve(page: &Page<'_>, clause: &Clause<'_>, past: &Past, next: Option<&Clause<'_>>) -> Served {
     let body = clause.body;
     let phrase = Phrase::of(body);
@@ -304,7 +304,7 @@ fn look(clause: &Clause<'_>, past: &Past) -> Served {
     }
 }
 
-/// Whether a clause answers a dialog of the browser.
+/// Returns `true` if a clause answers a dialog of the browser.
 pub(crate) fn means_dialog(clause: &Clause<'_>) -> bool {
     const WORDS: &[&str] = &["the", "dialog", "alert", "prompt", "confirmation", "box", "popup", "question", "it"];
     matches!(clause.verb, Verb::Accept | Verb::Dismiss)

@@ -54,7 +54,7 @@ impl Served {
     }
 }
 
-/// What was done so far for the next clause.
+/// State of the work on the next clause so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Past {
@@ -62,9 +62,9 @@ pub(crate) struct Past {
     pub(crate) followed: bool,
     /// A value was entered for it.
     pub(crate) entered: bool,
-    /// Whether the last search found its text on the page.
+    /// `true` if the last search found its text on the page; `None` before the first search.
     pub(crate) seen: Option<bool>,
-    /// Searches for the text.
+    /// Number of searches for the text.
     pub(crate) looks: u32,
     /// The field that was filled in last.
     pub(crate) field: Option<CandidateId>,
@@ -77,7 +77,7 @@ impl Past {
     }
 }
 
-/// A plain click.
+/// A click with the default button and count.
 pub(crate) fn click_on(candidate: &Candidate) -> Step {
     clicked(candidate, None, None)
 }

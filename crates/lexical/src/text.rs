@@ -26,7 +26,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Whether it is `word`, which is in lower case.
+    /// Returns `true` if it is `word`, which is in lower case.
     pub(crate) fn is(&self, word: &str) -> bool {
         self.kind == Kind::Word && self.lower == word
     }
@@ -43,7 +43,7 @@ impl Token {
         if self.kind == Kind::Word { &self.lower } else { "" }
     }
 
-    /// Whether it separates sentences or their parts.
+    /// Returns `true` if it separates sentences or their parts.
     pub(crate) fn is_separator(&self) -> bool {
         self.ends_sentence() || self.is_mark(",") || self.is_any(&["and", "then"])
     }
@@ -106,7 +106,7 @@ impl<'a> Span<'a> {
         self.cut(from, self.tokens.len().saturating_sub(back))
     }
 
-    /// Whether it has an unclosed quotation mark.
+    /// Returns `true` if it has an unclosed quotation mark.
     pub(crate) fn is_broken(self) -> bool {
         self.tokens.iter().any(|token| token.kind == Kind::Mark && matches!(token.text.as_str(), "\"" | "“" | "«"))
     }
@@ -260,7 +260,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 const ARTICLES: &[&str] =
     &["the", "a", "an", "this", "that", "these", "those", "my", "your", "our", "his", "her", "their", "its"];
 
-/// Whether a word only connects others.
+/// Returns `true` if a word only connects others.
 pub(crate) fn is_connecting(word: &str) -> bool {
     const WORDS: &[&str] = &[
         "of", "for", "in", "on", "from", "at", "with", "to", "into", "under", "is", "please", "which", "named",

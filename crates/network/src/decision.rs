@@ -1,7 +1,7 @@
-//! What was decided about each request, for the caller to join to steps.
+//! Decisions about requests, for the caller to join to steps.
 //!
-//! Invariant: the queue is bounded. What does not fit leaves a gap in the sequence, what was allowed before what was
-//! denied, and the oldest first.
+//! Invariant: the queue is bounded. A decision that does not fit leaves a gap in the sequence: allowed requests are
+//! dropped before denied ones, and the oldest first.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use cuebook_grammar::seam::{Denials, UnreachedServer};
 /// Decisions that are kept until they are taken.
 const CAPACITY: usize = 4_096;
 
-/// What became of a request.
+/// Decision about a request, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -68,7 +68,7 @@ impl Unreached {
 }
 
 impl Verdict {
-    /// Whether nothing was sent because it must not be.
+    /// Returns `true` if nothing was sent because it must not be.
     #[must_use]
     pub const fn is_denial(self) -> bool {
         matches!(self, Self::Denied(_) | Self::Closed | Self::BrowserInternal)
@@ -87,7 +87,7 @@ impl Verdict {
     }
 }
 
-/// One decision.
+/// Verdict on one request, with the parts of the request that a report needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The port of the listener, which stands for the run.
@@ -102,7 +102,7 @@ pub struct Decision {
     pub host: String,
     /// The port; 0 if the request names none.
     pub port: u16,
-    /// What became of the request.
+    /// Verdict on the request.
     pub verdict: Verdict,
 }
 

@@ -1,5 +1,5 @@
-//! What crosses the wire on a page's behalf: an egress proxy on loopback, for HTTP/1.1 and tunnels; [`traffic`],
-//! recorded and replayed; and [`drift`], which changes what pages get.
+//! Network side of a page: an egress proxy on loopback, for HTTP/1.1 and tunnels; [`traffic`], recorded and replayed;
+//! and [`drift`], which changes what pages get.
 //!
 //! An [`Egress`] is one listener with its own port. A run has one, so that the port tells whose a request is. It denies
 //! everything until it has a policy.

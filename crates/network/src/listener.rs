@@ -60,7 +60,7 @@ impl Egress {
         Ok(Self { shared, serving })
     }
 
-    /// Where it listens.
+    /// Address that it listens on: 127.0.0.1 with its port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.shared.port).into()
@@ -71,7 +71,7 @@ impl Egress {
         self.shared.set_policy(policy);
     }
 
-    /// What it decided.
+    /// Returns the decisions that it made.
     #[must_use]
     pub fn decisions(&self) -> &Arc<Decisions> {
         &self.shared.decisions

@@ -59,7 +59,7 @@ struct Served {
     shared: Arc<Shared>,
     /// The server of the last plain request, if it may be asked again.
     upstream: Mutex<Option<Upstream>>,
-    /// What follows the last response.
+    /// Tunnel that runs after the last response.
     tunnel: Mutex<Option<Tunnel>>,
 }
 
@@ -231,7 +231,7 @@ impl Served {
         self.shared.decisions.push(self.shared.port, method.as_str(), host, port, verdict);
     }
 
-    /// What runs once the last response is out, on the same task.
+    /// Sets the tunnel that runs once the last response is out, on the same task.
     fn then(&self, tunnel: impl Future<Output = ()> + Send + 'static) {
         *lock(&self.tunnel) = Some(Box::pin(tunnel));
     }

@@ -1,4 +1,4 @@
-//! What the connections of one listener share.
+//! State shared by the connections of one listener.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Default for Limits {
     }
 }
 
-/// What the connections of one listener share.
+/// State shared by the connections of one listener.
 pub(crate) struct Shared {
     pub(crate) port: u16,
     pub(crate) limits: Limits,

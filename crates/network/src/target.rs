@@ -1,4 +1,4 @@
-//! What a request asks for, and whether the policy lets it.
+//! The target of a request, and the policy's decision about it.
 
 use std::net::IpAddr;
 
@@ -25,12 +25,12 @@ const BROWSER_INTERNAL: [&str; 12] = [
     "update.googleapis.com",
 ];
 
-/// What a request asks for.
+/// Target that a request names.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// Canonical. Of a tunnel, only host and port mean something.
     pub(crate) url: Url,
-    /// What opens it.
+    /// Part of the policy that opens it.
     pub(crate) opening: Opening,
 }
 
@@ -42,7 +42,7 @@ impl Target {
         (uri.host().unwrap_or_default(), uri.host().map_or(0, |_| uri.port_u16().unwrap_or(default)))
     }
 
-    /// Asks the policy.
+    /// Returns the target of a request if the policy allows it, else the verdict; without a policy, all is closed.
     pub(crate) fn judged<B>(request: &Request<B>, policy: Option<&Policy>) -> Result<Self, Verdict> {
         let policy = policy.ok_or(Verdict::Closed)?;
         let uri = request.uri();

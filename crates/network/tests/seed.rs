@@ -20,7 +20,8 @@ fn places() -> SearchPlaces {
     }
 }
 
-/// What a page draws that polls `times` before it sends a form: both by the same helper.
+/// Returns a script for a page that polls `times` before it sends a form, and reports the numbers that it draws for the
+/// form: both by the same helper.
 fn drawn(times: usize) -> String {
     format!(
         "(() => {{ const id = () => Math.random() + '/' + crypto.getRandomValues(new Uint8Array(2)).join();

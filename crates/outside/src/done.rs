@@ -8,7 +8,7 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::policy::Denied;
 use serde_json::Value;
 
-/// What the action returned, and whether it had an effect outside of this process.
+/// Result of an action: its delivery, which is its effect outside of this process, and the value that it returned.
 pub(crate) type Done<T = (Delivery, Value)> = Result<T, Failed>;
 
 /// A failure, and whether the action may have taken effect nevertheless.

@@ -196,8 +196,8 @@ async fn answered(url: &Url, mut response: Response, limit: usize) -> Done {
     Ok((Delivery::Sent, data))
 }
 
-/// What a failed request means for the step. It may have arrived unless there was no connection to send it over;
-/// `before` is what the requests before it delivered.
+/// Converts a failed request to the failure of the step. It may have arrived unless there was no connection to send it
+/// over; `before` is the delivery of the requests before it.
 fn failed(error: &(dyn Error + 'static), before: Delivery) -> Failed {
     if let Some(denied) = successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref()) {
         return Failed::blocked(before, Denied::clone(denied));

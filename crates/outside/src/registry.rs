@@ -94,7 +94,7 @@ impl<H> fmt::Debug for Registry<H> {
 }
 
 impl Registry {
-    /// An empty registry.
+    /// Returns a registry without actions, and without a handler for others.
     #[must_use]
     pub const fn new() -> Self {
         Self { entries: Vec::new(), others: NoOthers }

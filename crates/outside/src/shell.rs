@@ -68,11 +68,11 @@ pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, lim
     }
 }
 
-/// What a command that succeeded left.
+/// Outputs of a command that succeeded.
 struct Ended {
     out: Output,
     err: Output,
-    /// Whether a process that it left running holds its outputs open.
+    /// `true` if a process that it left running holds its outputs open.
     was_held: bool,
 }
 

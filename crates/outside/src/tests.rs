@@ -1,4 +1,4 @@
-//! What is done outside of the page, and what is refused: on files, a server and commands of the test's own.
+//! Tests of actions outside of the page, done and refused: on files, a server and commands of the test's own.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -54,7 +54,7 @@ async fn failed(file: &Value, step: Value) -> StepFailure {
     }
 }
 
-/// Whether the record says that the step reached the world, and what became of it.
+/// Runs a step. Returns `true` if the record says that its input was sent, and the cause of its failure if it failed.
 async fn sent(file: &Value, step: Value) -> (bool, Option<Cause>) {
     match run(file, step).await {
         StepOutcome::Succeeded(success) => (success.evidence.input_sent, None),

@@ -16,10 +16,10 @@ pub enum ModelError {
     /// The page's renderer crashed.
     #[error("the renderer of the page crashed")]
     Crashed,
-    /// The probe failed.
+    /// The probe got no usable answer from a document.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// The wire failed.
+    /// A command to the browser failed.
     #[error(transparent)]
     Wire(#[from] CallError),
 }

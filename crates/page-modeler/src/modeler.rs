@@ -70,7 +70,7 @@ impl LivePageModeler {
         Self { browser, digest, options, redactor: None, identities, pages, observations: 0, lost: None }
     }
 
-    /// The same, which paints over what `redactor` finds in pictures. Without one, only password-like fields are painted
+    /// Sets a redactor, whose findings are painted over in pictures. Without one, only password-like fields are painted
     /// over.
     #[must_use]
     pub fn with_redactor(self, redactor: Arc<dyn Redactor>) -> Self {

@@ -21,15 +21,15 @@ pub struct ModelerOptions {
     pub candidates: u32,
     /// The deepest nesting of elements.
     pub depth: u32,
-    /// The most frames.
+    /// Upper bound on the number of frames.
     pub frames: usize,
     /// The most time of one walk in a frame; the rest is omitted and counted.
     pub time: Duration,
-    /// Whether observations reuse the ones before.
+    /// Reuse of earlier observations by later ones.
     pub memory: Memory,
     /// How long to wait for a new document.
     pub settling: Settling,
-    /// What counts as a test id.
+    /// Options of the probe: which attributes carry a test id.
     pub probe: ProbeOptions,
 }
 
@@ -65,13 +65,13 @@ impl Default for Settling {
     }
 }
 
-/// Whether an observation reuses the one before. The result is the same, the cost is not.
+/// Reuse of an observation by the next. The result does not depend on it, the cost does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memory {
-    /// It does: what did not change is not read again.
+    /// Reuses earlier observations: unchanged parts are not read again.
     #[default]
     Kept,
-    /// It does not: the whole page is read each time.
+    /// Reuses nothing: the whole page is read each time.
     None,
 }

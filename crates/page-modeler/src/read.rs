@@ -30,7 +30,7 @@ const LINES: usize = 20_000;
 struct Reading {
     lines: Vec<Line>,
     beyond: u64,
-    /// What sensitive fields hold: to be removed from every text, and then dropped.
+    /// Values of sensitive fields: to be removed from every text, and then dropped.
     secrets: Vec<String>,
 }
 

@@ -25,10 +25,10 @@ impl<P, M> Remembering<P, M> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RememberingError<P, M> {
-    /// The planner failed.
+    /// The planner failed, after the memory was read.
     #[error(transparent)]
     Planner(P),
-    /// The memory failed.
+    /// The memory could not be read; the planner was not asked.
     #[error("the plans of earlier runs cannot be read")]
     Memory(#[source] M),
 }

@@ -22,9 +22,9 @@ const NAME_LIMIT: usize = 900;
 /// How much of a page is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AriaLimits {
-    /// The most elements.
+    /// Upper bound on the number of elements.
     pub elements: u32,
-    /// The deepest nesting.
+    /// Upper bound on the nesting depth.
     pub depth: u32,
     /// The most characters, about.
     pub characters: u32,
@@ -55,7 +55,7 @@ impl Row {
 }
 
 impl AriaTree {
-    /// The same with `change` applied to every text of the page.
+    /// Returns the tree with `change` applied to every text of the page.
     #[must_use]
     pub fn mapped(mut self, change: impl Fn(&str) -> String) -> Self {
         for row in &mut self.rows {
@@ -176,7 +176,7 @@ fn value(text: &str) -> String {
 
 const WORDS: [&str; 10] = ["y", "n", "yes", "no", "true", "false", "on", "off", "null", "~"];
 
-/// Whether YAML 1.2 and the readers of 1.1 take the text for itself.
+/// Returns `true` if YAML 1.2 and the readers of 1.1 read the unquoted text as that same text.
 fn is_plain(text: &str) -> bool {
     let (Some(first), Some(last)) = (text.chars().next(), text.chars().next_back()) else { return false };
     let mut before = ' ';
@@ -198,7 +198,7 @@ fn is_plain(text: &str) -> bool {
         || WORDS.contains(&text.to_ascii_lowercase().as_str()))
 }
 
-/// What JavaScript reads as a number: decimal, hexadecimal, octal, binary, infinite.
+/// Returns `true` if JavaScript reads the text as a number: decimal, hexadecimal, octal, binary, infinite.
 fn is_number(text: &str) -> bool {
     let digits = |prefix: &str, radix: u32| {
         text.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(prefix))

@@ -1,8 +1,8 @@
-//! What a caller wants to know about an element beyond what is always reported.
+//! Facts about an element that a caller requests beyond those that are always reported.
 
 use serde::{Deserialize, Serialize};
 
-/// What to gather beside role, name, labels, states, value, visibility and box.
+/// Facts to gather beside role, name, labels, states, value, visibility and box.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {

@@ -17,9 +17,9 @@ use crate::probe::Probe;
 pub struct AxFacts {
     /// The role; `None` where the browser's own role has no ARIA counterpart.
     pub role: Option<Role>,
-    /// The accessible name.
+    /// Accessible name, at most 2,000 characters; empty if there is none.
     pub name: String,
-    /// The accessible description.
+    /// Accessible description, at most 2,000 characters; `None` if there is none.
     pub description: Option<String>,
     /// Assistive technology skips it.
     pub ignored: bool,

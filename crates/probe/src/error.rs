@@ -1,4 +1,4 @@
-//! What can go wrong when a page is asked.
+//! Errors of questions to a page.
 
 use cuebook_cdp::{CallError, GoneReason, WorldError};
 
@@ -9,13 +9,13 @@ pub enum ProbeError {
     /// The frame, its document or the node went away: ask again, for what is there now.
     #[error("the frame, document or node is gone")]
     Gone,
-    /// The wire failed.
+    /// A command failed for another reason than [`Self::Gone`].
     #[error(transparent)]
     Wire(CallError),
     /// Our script answered something that does not read.
     #[error("expected an answer of the script in its shape, saw another")]
     Malformed {
-        /// Where and why.
+        /// Line and column in the answer, and the mismatch found there.
         #[source]
         source: serde_json::Error,
     },

@@ -24,13 +24,13 @@ use crate::probe::Probe;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Match {
-    /// Where it lives.
+    /// Key of the node: its page, frame and document.
     pub key: NodeKey,
-    /// What it is, as far as was asked.
+    /// Facts about the element, as far as they were requested.
     pub facts: ElementFacts,
 }
 
-/// What a locator found.
+/// Matches of a locator, and gaps in the search.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Located {
@@ -103,7 +103,7 @@ impl<'a> Relative<'a> {
     }
 }
 
-/// Whether frames count where the main document has what is meant.
+/// Decides if frames count where the main document has a match.
 #[derive(Clone, Copy)]
 enum Reach {
     /// The element that a step or a condition means.
@@ -300,7 +300,7 @@ fn mark_innermost(rows: &mut [Row], pattern: &TextPattern) {
     }
 }
 
-/// Whether an inner locator may mean the element around it: a text is that of the element itself, too.
+/// Returns `true` if an inner locator may mean the element around it: a text is that of the element itself, too.
 fn may_mean_itself(inner: &Locator) -> bool {
     matches!(inner.strategy, Strategy::Text(_) | Strategy::XPath(_))
 }

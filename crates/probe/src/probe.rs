@@ -18,7 +18,7 @@ use crate::facts::redacted;
 use crate::script::{CORE, Extension};
 use crate::world::ProbeWorld;
 
-/// What a probe takes as a test id.
+/// Attributes that a probe reads as test ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProbeOptions {
@@ -81,7 +81,7 @@ impl Probe {
         Self::attach_with(page, digest, ProbeOptions::default(), until).await
     }
 
-    /// The same, with options.
+    /// Like [`Self::attach`], with options.
     ///
     /// # Errors
     /// [`ProbeError::Wire`]
@@ -122,7 +122,7 @@ impl Probe {
         &self.inner.digest
     }
 
-    /// What counts as a test id.
+    /// Returns the options, which list the attributes that carry a test id.
     #[must_use]
     pub fn options(&self) -> &ProbeOptions {
         &self.inner.options

@@ -58,7 +58,7 @@ pub(crate) fn wrapped(function: &str, extensions: &[Extension]) -> String {
     )
 }
 
-/// What a bare call throws where the script is missing.
+/// Error that a bare call throws where the script is missing.
 const MISSING: &str = "no script of ours in this document";
 
 /// Wraps a function that is handed nodes or returns them: its answer goes out as it is.
@@ -73,7 +73,7 @@ pub(crate) fn bare(function: &str, extensions: &[Extension]) -> String {
     )
 }
 
-/// Whether a bare call failed because the script is missing.
+/// Returns `true` if a bare call failed because the script is missing.
 pub(crate) fn is_missing(thrown: &str) -> bool {
     thrown.strip_prefix("Error: ").is_some_and(|text| text.starts_with(MISSING))
 }

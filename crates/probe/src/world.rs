@@ -45,7 +45,7 @@ impl ProbeWorld {
         Self { page, world, extensions }
     }
 
-    /// The frame.
+    /// Frame whose document the world belongs to.
     #[must_use]
     pub fn frame(&self) -> &FrameId {
         self.world.frame()

@@ -26,13 +26,13 @@ pub(crate) fn judged_again(evidence: &Evidence, page: &Observation) -> Vec<Judge
     again.filter(|judged| judged.verdict != Verdict::Unknown).collect()
 }
 
-/// Whether an observation shows that a condition does not hold on its page.
+/// Returns `true` if an observation shows that a condition does not hold on its page.
 pub(crate) fn is_seen_to_fail(condition: &Condition, page: &Observation) -> bool {
     let facts = Facts { samples: vec![sample(condition, page)], ..Facts::default() };
     is_told(condition) && condition.evaluate(&facts) == Verdict::Fails
 }
 
-/// Whether an observation has the facts of this kind of condition.
+/// Returns `true` if an observation has the facts that this kind of condition needs.
 fn is_told(condition: &Condition) -> bool {
     use Condition as C;
     match condition {
@@ -65,7 +65,7 @@ fn sample(condition: &Condition, page: &Observation) -> Sample {
     Sample { at_ms: 0, url: page.url.clone(), title: page.title.clone(), targets }
 }
 
-/// What the page shows of a target; `None` if it does not tell.
+/// Returns the facts about a target that the page shows; `None` if the page does not show them.
 fn facts_of(target: &TargetRef, page: &Observation) -> Option<TargetFacts> {
     let id = target.candidate_id()?;
     let Some(candidate) = page.candidate(id) else {

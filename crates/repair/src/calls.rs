@@ -35,7 +35,7 @@ pub(crate) struct Calls {
     is_calling: bool,
     /// The steps of all answers.
     written: Vec<Step>,
-    /// What the planner wants to read again.
+    /// The planner's memory: the note that it wants to read again.
     memory: Option<String>,
     live: Option<Live>,
 }
@@ -65,13 +65,13 @@ struct Live {
 
 #[derive(Debug, Default)]
 struct Answer {
-    /// How often the planner wrote the plan anew.
+    /// Number of times that the planner rewrote the plan.
     attempt: u32,
-    /// Whether a step was taken up.
+    /// `true` once a step has been taken up.
     is_taken: bool,
 }
 
-/// The controller's end.
+/// Receiving end of the steps of a plan that is still being written.
 #[derive(Debug)]
 pub(crate) struct Arriving {
     ready: mpsc::Receiver<Ready>,
@@ -114,12 +114,12 @@ impl Calls {
         std::mem::take(&mut self.written)
     }
 
-    /// What the planner wants to read again, where it said so before its reply.
+    /// Takes the planner's memory, the note that it wants to read again, if it was reported before the reply.
     pub(crate) fn take_memory(&mut self) -> Option<String> {
         self.memory.take()
     }
 
-    /// Why the last answer is no valid plan, if that is how it ended.
+    /// Returns the violations for which the last answer is no valid plan, if that is how it ended.
     pub(crate) fn refused(&self) -> Option<Vec<Violation>> {
         match &self.ended.last()?.1.end {
             CallEnd::Invalid { violations } => Some(violations.clone()),
@@ -131,7 +131,7 @@ impl Calls {
         self.ended
     }
 
-    /// What they cost together.
+    /// Returns the usage of all ended calls together.
     pub(crate) fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for (_, call) in &self.ended {

@@ -1,10 +1,10 @@
-//! What planners see of the past.
+//! The history that planners see: entries of the steps that ran.
 
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::record::{RecordedTarget, StepRecord};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep};
 
-/// The entry of a step that ran, from what is kept of it.
+/// Returns the history entry of a step that ran, from its record.
 pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> HistoryEntry {
     let effects = record.effects.as_ref();
     let target = record.action.action.target().and_then(|name| record.candidates.get(name));

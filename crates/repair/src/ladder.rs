@@ -39,7 +39,7 @@ impl Ladder {
         Self { rungs, last: None }
     }
 
-    /// Whether this rung may be used.
+    /// Returns `true` if this rung may be used.
     pub(crate) fn allows(&self, rung: Rung) -> bool {
         self.rungs.allow(rung)
     }
@@ -69,7 +69,7 @@ impl RepairPolicy for Ladder {
     }
 }
 
-/// What a rung makes of a failure.
+/// Function by which a rung makes a repair of a failure; `None` if it has none.
 type Way = fn(&RepairCase<'_>, &Observation) -> Option<Repair>;
 
 impl Ladder {
@@ -154,7 +154,7 @@ fn is_declared(case: &RepairCase<'_>) -> bool {
     matches!(case.step.main_target(), Some((_, BoundTarget::Declared(_))))
 }
 
-/// Whether the page or a pane has more below what it shows, and whether it was scrolled.
+/// Returns two flags: the page or a pane has more below what it shows, and one of them was scrolled.
 fn scroll_state(observation: &Observation) -> (bool, bool) {
     let view = &observation.viewport;
     let has_more = view.scroll_y + view.height + 1.0 < view.page_height;
@@ -193,7 +193,7 @@ fn settle_step() -> Step {
     step
 }
 
-/// Whether the server refused a page, and asked for the same request later.
+/// Returns `true` if the server refused a page, and asked for the request to be sent again later.
 fn is_asked_to_wait(case: &RepairCase<'_>) -> bool {
     let opens = case.failure.cause == Cause::HttpError && matches!(case.step.action(), Action::Navigate(_));
     let status = case.failure.facts.status;
@@ -202,7 +202,7 @@ fn is_asked_to_wait(case: &RepairCase<'_>) -> bool {
     requests.any(|request| request.status == status && request.retry_after_ms.is_some())
 }
 
-/// Whether a drag had no effect at all, and nothing was sent.
+/// Returns `true` if a drag had no effect at all, and nothing was sent.
 fn is_idle(case: &RepairCase<'_>) -> bool {
     matches!(case.step.action(), Action::DragTo(drag) if drag.duration_ms.is_none())
         && case.failure.evidence.effects.as_ref().is_none_or(|effects| effects.requests.is_empty())
@@ -213,8 +213,8 @@ fn is_text_entry(case: &RepairCase<'_>) -> bool {
     matches!(case.step.action(), Action::Type(_) | Action::SetValue(_) | Action::Clear(_))
 }
 
-/// Whether the field holds what it held before. An editor that made something else of the text would make a mess of it
-/// a second time.
+/// Returns `true` if the field holds the value that it held before. An editor that made something else of the text
+/// would make a mess of it a second time.
 fn is_as_before(case: &RepairCase<'_>) -> bool {
     let (Some(target), Some(facts)) = (case.step.action().target(), &case.failure.facts.conditions) else {
         return false;
@@ -299,14 +299,14 @@ fn by_other_locators(case: &RepairCase<'_>, observation: &Observation) -> Option
     }
 }
 
-/// Whether both lead to the same address: links that are called the same may be of different things.
+/// Returns `true` if both lead to the same address: links with the same name may be of different things.
 fn leads_alike(one: &Candidate, other: &Candidate) -> bool {
     let leads = |it: &Candidate| (it.destination.clone(), it.activation.method.clone(), it.activation.url.clone());
     leads(one) == leads(other)
 }
 
-/// Whether one is called exactly as the other in the same document, and means something else: what is around it, or
-/// around the other, says so.
+/// Returns `true` if both have exactly the same name in the same document but mean something else: the text around one
+/// of them, or around the other, says so.
 fn means_other(one: &Candidate, other: &Candidate) -> bool {
     one.name == other.name && one.shares_document(other) && other.about.is_some() && one.about != other.about
 }
@@ -417,8 +417,8 @@ fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
     }
 }
 
-/// Whether a control is part of what covers the target: it lies in the box of the cover, and nothing over it. Where that
-/// box is not known, it is the control of a dialog, or of a wall that asks about cookies.
+/// Returns `true` if a control is part of the cover over the target: it lies in the cover's box with nothing over it.
+/// Where that box is not known, it is a control of a dialog, or of a wall that asks about cookies.
 fn is_of_cover(case: &RepairCase<'_>, candidate: &Candidate, observation: &Observation) -> bool {
     if let Some(cover) = &case.failure.facts.cover {
         return candidate.frame == 0
@@ -817,7 +817,7 @@ mod tests {
         assert_eq!(next(&step, Cause::PostconditionFailed, true, 0, &page), Repair::Abandon);
     }
 
-    /// What comes after text that left the field with another value than it had.
+    /// Returns the repair after text that left the field with another value than it had.
     fn after_entry(step: &BoundStep, before: &str, now: &str, page: &Observation) -> Repair {
         let target = step.action().target().unwrap().to_string();
         let sample = |value: &str| {

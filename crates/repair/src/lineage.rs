@@ -16,7 +16,7 @@ const SHORTEST_IN_ADDRESS: usize = 8;
 /// Bytes of text that are remembered of an origin, the latest ones.
 const REMEMBERED: usize = 1 << 20;
 
-/// What was read on each origin.
+/// Texts that were read, by origin.
 #[derive(Debug, Default)]
 pub(crate) struct Lineage {
     read: BTreeMap<String, Read>,
@@ -50,7 +50,7 @@ impl Read {
     }
 }
 
-/// What a step enters that was read elsewhere.
+/// Origins of a text that a step enters: read on `from`, entered on `to`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) from: String,
@@ -105,7 +105,8 @@ impl Lineage {
         texts.map(plain).for_each(|text| read.note(text));
     }
 
-    /// What this step enters on one origin and was read on another, unless the task itself or the page there says it too.
+    /// Returns the origins of a text that this step enters on one and that was read on another, unless the task itself
+    /// or the page there has the text too.
     pub(crate) fn carried(&self, step: &BoundStep, task: &str) -> Option<Carried> {
         if step.author() == Author::Operator {
             return None;

@@ -97,7 +97,7 @@ impl Sensitivity {
     }
 }
 
-/// What is written before a step may send input.
+/// Returns the intent that is logged before a step may send input.
 pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
     StepIntent {
         schema_version: RECORD_VERSION.to_owned(),
@@ -113,7 +113,7 @@ pub(crate) fn intent(place: &Place, step: Step) -> StepIntent {
     }
 }
 
-/// What a record needs beside the outcome.
+/// Parts of a record beside the step's outcome.
 pub(crate) struct RecordInput<'a> {
     pub(crate) place: &'a Place,
     pub(crate) bound: &'a BoundStep,
@@ -181,7 +181,7 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
     }
 }
 
-/// Whether a step names what was observed.
+/// Returns `true` if a step names an observed candidate.
 pub(crate) fn uses_observation(bound: &BoundStep) -> bool {
     bound.targets().values().any(|target| target.candidate().is_some())
 }

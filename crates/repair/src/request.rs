@@ -12,12 +12,12 @@ use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
 use tokio::sync::watch;
 
-/// What a run is to do.
+/// Work that a run is to do.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// A task in words, for the planner.
     Task(String),
-    /// A plan.
+    /// A plan to run as it is.
     Plan(Box<PlanDraft>),
     /// A plan that was recorded: logged as a replay, and repaired on observations of the whole page.
     Replay(Box<PlanDraft>),
@@ -26,21 +26,21 @@ pub enum Work {
 /// How a page is shown to the planner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sight {
-    /// The observation.
+    /// The observation alone, as text.
     #[default]
     Words,
     /// The observation, and a picture of the viewport where the modeler has one.
     Pictures,
 }
 
-/// One run.
+/// Work of one run, where it begins, and the policy that bounds it.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The id of the run.
     pub run_id: RunId,
     /// The folder of its log, for the report.
     pub run_dir: Option<String>,
-    /// What to do.
+    /// The work to do: a task, a plan or a replay.
     pub work: Work,
     /// The observation whose ids a plan names, if another process made it: they are bound to what means the same now.
     /// Without one, ids are those of observations of this session.
@@ -49,7 +49,7 @@ pub struct RunRequest {
     pub start_url: Option<String>,
     /// The tab to work in.
     pub page: PageId,
-    /// What is allowed.
+    /// The policy that says which actions are allowed.
     pub policy: Policy,
     /// How a page is shown to the planner.
     pub sight: Sight,
@@ -73,18 +73,18 @@ pub enum RunEvent<'a> {
     Rejected(&'a [Violation]),
     /// A note of the planner.
     Noted(&'a str),
-    /// A step begins.
+    /// A step is about to run.
     StepBegun {
         /// 0-based position in its plan; `None` for the start URL and for a repair.
         plan_index: Option<u32>,
-        /// Why it runs.
+        /// Part of the plan, a repair, or the opening of the start URL.
         origin: StepOrigin,
-        /// The step.
+        /// The step that begins.
         step: &'a Step,
-        /// What its target was, in words.
+        /// A description of its target in words.
         target: Option<&'a str>,
     },
-    /// A step ended.
+    /// A step ended, with its outcome in the record.
     StepEnded(&'a StepRecord),
     /// A repair was chosen.
     Repairing(&'a Repair),

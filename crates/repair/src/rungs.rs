@@ -83,7 +83,7 @@ impl Default for Rungs {
 }
 
 impl Rungs {
-    /// These.
+    /// These rungs and no others.
     #[must_use]
     pub fn only(rungs: &[Rung]) -> Self {
         Self(rungs.iter().copied().collect())
@@ -96,7 +96,7 @@ impl Rungs {
         self
     }
 
-    /// Whether this one may be used.
+    /// Returns `true` if this rung may be used.
     #[must_use]
     pub fn allow(&self, rung: Rung) -> bool {
         self.0.contains(&rung)

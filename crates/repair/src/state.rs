@@ -17,7 +17,7 @@ use crate::lineage::Lineage;
 use crate::request::RunRequest;
 use crate::stuck::StuckDetector;
 
-/// The last observation.
+/// The last observation, and whether the page may have changed since.
 pub(crate) struct Ground {
     pub(crate) observation: Observation,
     pub(crate) is_current: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Run {
     pub(crate) calls: u32,
     /// The call that wrote the current plan.
     pub(crate) planning: Option<u32>,
-    /// The current plan.
+    /// Id of the current plan; `None` before the first one.
     pub(crate) plan_id: Option<ShortText>,
     /// The observation that the log got last.
     pub(crate) kept: Option<ObservationId>,
@@ -55,11 +55,11 @@ pub(crate) struct Run {
     pub(crate) questions: u32,
     pub(crate) reports: Vec<StepReport>,
     pub(crate) history: Vec<HistoryEntry>,
-    /// What was read where.
+    /// Texts that were read, by origin.
     pub(crate) lineage: Lineage,
     pub(crate) usage: Usage,
     pub(crate) stuck: StuckDetector,
-    /// How often the last plan repeats earlier ones.
+    /// Stuck level of the last plan: how often it repeats earlier ones.
     pub(crate) stuck_now: Stuck,
     /// Replies of the planner so far.
     pub(crate) plans: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Run {
     pub(crate) of_plan: Option<u32>,
     /// The planner's own state, for its next request.
     pub(crate) planner_state: Option<Value>,
-    /// What the planner wants to read again, redacted.
+    /// The planner's memory, the note that it wants to read again, redacted.
     pub(crate) memory: Option<String>,
     pub(crate) ending: Ending,
     /// Questions that a person agreed to ahead, for a whole plan.

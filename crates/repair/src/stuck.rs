@@ -21,7 +21,7 @@ use cuebook_grammar::plan::Plan;
 use cuebook_grammar::seam::Stuck;
 use cuebook_grammar::step::Step;
 
-/// What was done in what state of the page.
+/// An action and the state of the page in which it was done, as hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Move {
     action: u64,
@@ -31,7 +31,7 @@ struct Move {
     kind: u64,
     /// The page's texts, when a step had last changed some.
     said: Option<u64>,
-    /// What is scrolled where, when a step had last scrolled.
+    /// Scroll positions of the page and its containers, when a step had last scrolled.
     scrolled: Option<u64>,
 }
 
@@ -51,11 +51,11 @@ pub(crate) struct StuckDetector {
 const WINDOW: usize = 40;
 /// Numbers of equal moves that lead to a hint, a warning and a stop, if nothing on the page changes.
 const UNCHANGED: [usize; 3] = [3, 4, 6];
-/// The same, if only what the fingerprint leaves out changes, such as a quantity or a clock.
+/// Like [`UNCHANGED`], if only what the fingerprint leaves out changes, such as a quantity or a clock.
 const SAME_KIND: [usize; 3] = [8, 12, 20];
 
 impl StuckDetector {
-    /// Records what a step did.
+    /// Records the effects of a step.
     pub(crate) fn note_effects(&mut self, effects: Option<&EffectRecord>) {
         let mutations = effects.map(|effects| &effects.mutations);
         self.is_retold |= mutations.is_some_and(|made| made.texts > 0 || made.added > 0 || made.removed > 0);
@@ -149,7 +149,7 @@ fn scrolled(page: &Observation) -> u64 {
     hash(&format!("{:.0} {:.0} {places:?}", page.viewport.scroll_x, page.viewport.scroll_y))
 }
 
-/// What a page says, without the times of clocks.
+/// Returns a hash of the page's texts, without the times of clocks.
 fn said(page: &Observation) -> u64 {
     let parts = page.texts.iter().flat_map(|line| line.cells.iter().flatten());
     let texts = parts.filter_map(|part| match part {

@@ -14,7 +14,7 @@ pub(crate) fn without_passwords(task: &str) -> String {
     split(task).0
 }
 
-/// What [`without_passwords`] leaves out, without the quotation marks around it.
+/// Returns the words that [`without_passwords`] leaves out, without the quotation marks around them.
 pub(crate) fn passwords(task: &str) -> Vec<&str> {
     split(task).1
 }

@@ -1,4 +1,4 @@
-//! What every request handler shares.
+//! State shared by all request handlers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

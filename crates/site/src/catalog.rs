@@ -1,4 +1,4 @@
-//! What the shop sells.
+//! Products that the shop sells.
 
 /// One product. The catalogue is the same for every seed.
 #[derive(Debug)]

@@ -11,13 +11,13 @@ pub enum SiteError {
     Listen {
         /// The port that was asked for; 0 means that any would have done.
         port: u16,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The listener has no address that a browser could be sent to.
     #[error("cannot read the address of the listener")]
     Address {
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

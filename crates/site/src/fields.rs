@@ -30,7 +30,7 @@ impl Fields {
         self.0.iter().rev().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    /// Whether `name` was sent at all; an unticked checkbox is not.
+    /// Returns `true` if `name` was sent at all; an unticked checkbox is not.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }

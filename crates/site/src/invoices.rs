@@ -20,7 +20,7 @@ pub(crate) struct Invoice {
     pub(crate) customer: String,
     pub(crate) email: String,
     pub(crate) status: String,
-    /// What is due, in cents.
+    /// Amount due, in cents.
     pub(crate) cents: u64,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Direction {
     Descending,
 }
 
-/// What of the table is asked for.
+/// Filter, order and page of a request for the table.
 #[derive(Debug, Clone)]
 pub(crate) struct Listing {
     pub(crate) text: String,

@@ -40,7 +40,7 @@ async fn hit(State(app): State<App>, FromQuery(query): FromQuery) -> impl IntoRe
     }
 }
 
-/// What a page's script says about a form that never leaves the page.
+/// Report of a page's script about a form that never leaves the page.
 #[derive(Debug, Deserialize)]
 struct Report {
     form: String,

@@ -8,7 +8,7 @@ use axum::response::Response;
 use crate::app::App;
 use crate::{oracle, routes};
 
-/// The whole site.
+/// Routes of all pages and of the oracle, with requests counted.
 pub(crate) fn router(app: App) -> Router {
     Router::new()
         .merge(routes::assets::routes())

@@ -42,7 +42,7 @@ pub struct SiteBuilder {
 }
 
 impl SiteBuilder {
-    /// What decides the invoices and the drift. 0 unless set.
+    /// Sets the seed, which decides the invoices and the drift. 0 unless set.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

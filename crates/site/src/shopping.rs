@@ -45,7 +45,7 @@ impl Line {
     }
 }
 
-/// What a visitor is about to order, at most [`MOST_LINES`] lines.
+/// Lines that a visitor is about to order, at most [`MOST_LINES`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cart {
     lines: Vec<Line>,

@@ -1,4 +1,4 @@
-//! What visitors send, cut to a length that the site is ready to keep and show.
+//! Texts that visitors send, cut to a length that the site is ready to keep and show.
 
 /// The longest single text that the site stores, in characters.
 pub(crate) const LONGEST: usize = 4_000;

@@ -55,7 +55,7 @@ pub(crate) struct LoginAttempt {
     accepted: bool,
 }
 
-/// A placed order.
+/// Order placed at the checkout or from the dashboard.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Order {
@@ -77,7 +77,7 @@ pub(crate) struct Submission {
 #[derive(Debug, Serialize)]
 pub(crate) struct Upload {
     pub(crate) name: String,
-    /// Bytes received.
+    /// Bytes received; the content is not kept.
     pub(crate) size: u64,
 }
 
@@ -195,7 +195,7 @@ impl World {
         id
     }
 
-    /// Whether `user` and `password` belong together; remembers the attempt either way.
+    /// Returns the user's name if `user` and `password` belong together; records the attempt either way.
     pub(crate) fn check_login(&mut self, user: &str, password: &str) -> Option<&'static str> {
         let account = ACCOUNTS.iter().find(|account| account.user == user && account.password == password);
         let attempt = LoginAttempt { user: clip(user, LONGEST), accepted: account.is_some() };
@@ -264,7 +264,7 @@ impl World {
     }
 }
 
-/// What the site calls a user.
+/// Returns the name by which the site greets a user; `customer` for one without an account.
 pub(crate) fn greeting(user: &str) -> &'static str {
     ACCOUNTS.iter().find(|account| account.user == user).map_or("customer", |it| it.greeting)
 }

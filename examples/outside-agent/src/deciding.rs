@@ -63,7 +63,7 @@ impl FakeSecrets {
         Self::default().with(PASSWORD_REF, Shop::origin(), PASSWORD)
     }
 
-    /// Adds a secret.
+    /// Adds a secret that is given out only for password fields on `origin`.
     #[must_use]
     pub fn with(mut self, name: &str, origin: &str, secret: &str) -> Self {
         self.secrets.insert(CredentialRef::new(name), (origin.to_owned(), Secret::new(secret)));
@@ -121,7 +121,7 @@ pub struct FakeConfirm {
 }
 
 impl FakeConfirm {
-    /// With these replies.
+    /// Gives these replies in order, one for each request.
     pub fn answering(answers: impl IntoIterator<Item = ConfirmReply>) -> Self {
         let confirm = Self::default();
         confirm.answers.lock().extend(answers);

@@ -14,7 +14,7 @@ use crate::{FakeError, Shared};
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LogEntry {
-    /// The run.
+    /// The beginning of the run; always the first entry.
     Header(Box<RunHeader>),
     /// A call of a model.
     Planning(Box<PlanningRecord>),

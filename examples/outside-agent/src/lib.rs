@@ -42,12 +42,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub enum FakeError {
     /// The tab is not that of the shop.
     OtherPage {
-        /// The requested tab.
+        /// Id of the tab that was asked for.
         seen: String,
     },
     /// An entry of the log is out of order.
     OutOfOrder {
-        /// The expected entry.
+        /// Entry that may come next, in words.
         expected: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The page modeler.
+//! A page modeler that observes the shop in memory.
 
 use cuebook_grammar::candidate::{Candidate, Fingerprint, NameSource};
 use cuebook_grammar::deadline::Deadline;

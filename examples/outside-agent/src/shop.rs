@@ -16,7 +16,7 @@ use crate::Shared;
 
 /// The valid user name.
 pub const USER: &str = "ada";
-/// The valid password.
+/// Password that [`USER`] logs in with.
 pub const PASSWORD: &str = "correct horse";
 /// The name of the password in [`crate::FakeSecrets::of_the_shop`].
 pub const PASSWORD_REF: &str = "shop-password";
@@ -36,7 +36,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The URL.
+    /// Absolute URL of the page, on [`Shop::origin`].
     #[must_use]
     pub const fn url(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// The title.
+    /// Title of the page's document.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// A control.
+/// Control on one of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Thing {
     /// The field for the user name.
@@ -94,12 +94,12 @@ pub enum Thing {
     AddToBasket,
     /// The button that buys.
     Buy,
-    /// The link back.
+    /// The link from the confirmation back to the product.
     BackToShop,
 }
 
 impl Thing {
-    /// Its accessible name.
+    /// Accessible name, unique in the shop.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Thing {
         }
     }
 
-    /// Its test id.
+    /// Test id, unique in the shop.
     #[must_use]
     pub const fn test_id(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Thing {
         }
     }
 
-    /// Its role.
+    /// ARIA role of the control.
     #[must_use]
     pub const fn role(self) -> Role {
         match self {
@@ -163,19 +163,19 @@ impl Shop {
         Self::default()
     }
 
-    /// The one tab.
+    /// Id of the only tab.
     #[must_use]
     pub fn page() -> PageId {
         PageId::new("shop-tab")
     }
 
-    /// The origin.
+    /// Origin of all pages, `https://shop.test`.
     #[must_use]
     pub const fn origin() -> &'static str {
         ORIGIN
     }
 
-    /// The current page.
+    /// Page that the tab shows now.
     #[must_use]
     pub fn place(&self) -> Place {
         self.state.lock().place

@@ -86,12 +86,12 @@ async fn judge_page(stage: &Stage, expect: &Expect) -> Option<Failure> {
     Some(Failure::new(Bucket::JsNotTrue, shortened(js), shortened(&seen)))
 }
 
-/// Whether a kind of error is one that the check may find before the page is touched.
+/// Returns `true` for a kind of error that the check may find before the page is touched.
 fn is_refusable(kind: &str) -> bool {
     matches!(kind, "bad key" | "bad value")
 }
 
-/// Whether a failure is of the kind that the neutral form names.
+/// Returns `true` if a failure is of the kind that the neutral form names.
 fn means(kind: &str, verb: &str, failure: &StepFailure) -> bool {
     use Cause as C;
     match kind {

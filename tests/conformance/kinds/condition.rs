@@ -196,7 +196,7 @@ fn choices(below: usize, count: usize) -> Vec<Vec<usize>> {
     (count - 1..below).flat_map(with_last).collect()
 }
 
-/// What of a target is compared.
+/// Property of a target that is compared.
 #[derive(Clone, Copy)]
 enum Aspect<'a> {
     Text,

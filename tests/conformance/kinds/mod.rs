@@ -15,7 +15,7 @@ use crate::stage::{Stage, Stepped};
 use crate::target;
 use crate::verdict::{Bucket, Failure};
 
-/// What was seen, cut to what a person reads.
+/// Returns the seen text, cut to a length that a person reads.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 700;
     let mut out: String = text.chars().take(MOST).collect();

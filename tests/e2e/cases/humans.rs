@@ -1,4 +1,5 @@
-//! What a page asks of a person: it is seen, waited for, and left to the person. Nothing here answers it.
+//! Challenges that a page puts to a person: they are seen, waited for, and left to the person. Nothing here answers
+//! one.
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for what a page tries to be denied, or to arrive.
 const TRYING: Duration = Duration::from_secs(10);
 
-/// Whether something comes true in time.
+/// Returns `true` if `holds` comes true within [`TRYING`].
 async fn soon_true(holds: impl Fn() -> bool) -> bool {
     let end = Instant::now() + TRYING;
     while !holds() {
@@ -217,7 +217,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// What the browser may reach from now on.
+    /// Sets the policy that the browser is under from now on.
     fn under(&self, policy: &Policy) {
         self.egress.set_policy(policy.clone());
     }
@@ -227,7 +227,7 @@ impl Ground {
         self.net.seen().pages.insert(at.to_owned(), html.to_owned());
     }
 
-    /// Whether the name was ever looked up.
+    /// Returns `true` if the name was ever looked up.
     fn looked_up(&self, name: &str) -> bool {
         self.net.seen().names.contains(name)
     }
@@ -237,12 +237,12 @@ impl Ground {
         self.net.seen().requests.iter().filter(|one| one.host == host).cloned().collect()
     }
 
-    /// Whether the shop was asked for a path, or is soon.
+    /// Returns `true` if the shop got a request for the path, or gets one soon.
     async fn arrives(&self, path: &str) -> bool {
         soon_true(|| self.requests("shop.test").iter().any(|one| one.path.starts_with(path))).await
     }
 
-    /// Whether the proxy denied a request to the host, or does soon. Forgets the decisions so far.
+    /// Returns `true` if the proxy denied a request to the host, or does soon. Clears the decisions so far.
     async fn denies(&self, host: &str) -> bool {
         let is_denial = |one: Decision| one.host == host && one.verdict.is_denial();
         soon_true(|| self.egress.decisions().take().into_iter().any(is_denial)).await

@@ -1,4 +1,4 @@
-//! What pages show to mislead whoever reads them, and files that are made to break their reader.
+//! Pages that mislead whoever reads them, and files that are made to break their reader.
 
 use std::collections::BTreeSet;
 

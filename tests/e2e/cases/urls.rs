@@ -137,7 +137,7 @@ const PARTS: &[&str] = &[
 struct Random(u64);
 
 impl Random {
-    /// SplitMix64.
+    /// The next number of `SplitMix64`.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -176,7 +176,7 @@ impl Random {
 /// Scheme, host with its port, and whether there is a user name or a password.
 type Read = (String, String, bool);
 
-/// What a policy that lets everything of the web pass makes of an address: what Chrome will be given, and how it reads.
+/// Reads an address under a policy that lets everything of the web pass: its parts, and the URL that Chrome will get.
 fn read(policy: &Policy, address: &str) -> Option<(Read, String)> {
     let (url, _) = policy.loading(address).ok()?;
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

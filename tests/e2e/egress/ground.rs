@@ -45,7 +45,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Whether it is a namespace.
+    /// Returns `true` if the ground is a namespace.
     pub(crate) const fn is_apart(&self) -> bool {
         self.namespace.is_some()
     }
@@ -185,7 +185,7 @@ fn resolve(socket: UdpSocket, asked: Heard) {
     });
 }
 
-/// See [`Ground::everywhere`].
+/// Dials as [`Ground::everywhere`] describes.
 #[derive(Debug)]
 pub(crate) struct Everywhere {
     namespace: Option<Arc<Namespace>>,

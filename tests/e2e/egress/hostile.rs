@@ -42,7 +42,7 @@ impl Heard {
 
 /// Ports of TCP that a probe has for itself, because nothing that arrives there says its name.
 const CONNECTED: [&str; 5] = ["preconnect", "headerPreconnect", "turnTcp", "turnTcpByAddress", "turns"];
-/// The same of UDP.
+/// Like [`CONNECTED`], ports of UDP.
 const SENT: [&str; 7] =
     ["stun", "stunByAddress", "turnByAddress", "peer", "webTransport", "webTransportByAddress", "workerTransport"];
 

@@ -73,7 +73,7 @@ async fn window(browser: &Browser) -> Result<Page> {
     browser.page(&target).context("expected a window")
 }
 
-/// What probes say that failed in their page.
+/// Returns the failures that probes report in their pages.
 async fn complaints(browser: &Browser) -> String {
     let mut all = String::new();
     for page in browser.pages() {

@@ -1,4 +1,4 @@
-//! What the proxy denied, in the step that caused it; and how fast steps may follow one another.
+//! Denials of the proxy, in the step that caused them; and the speed at which steps may follow one another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ struct Servers {
     evil: u16,
     /// Connections of the evil one.
     reached: Arc<AtomicUsize>,
-    /// Requests for `/busy`.
+    /// Number of requests for `/busy`.
     busy: Arc<AtomicUsize>,
 }
 
@@ -148,7 +148,7 @@ async fn a_denied_resource_is_part_of_the_step_that_caused_it_and_fails_nothing(
     Ok(())
 }
 
-/// S-83.
+/// Covers S-83 of `docs/security-cases.md`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn steps_on_an_origin_follow_one_another_no_faster_than_the_policy_says() -> Result<()> {
     let servers = Servers::open().await?;

@@ -1,4 +1,5 @@
-//! The same jobs under the same drift by several sides in one run: cuebook with and without repairs, and peers.
+//! Comparison of several sides on identical jobs under identical drift in one run: cuebook with and without repairs,
+//! and peers.
 //!
 //! Invariants: every side gets the job, the drift and the time for a step of the others, a browser process of its own
 //! with a fresh context or tab for each job, and a server that has forgotten everything; who begins changes from trial
@@ -31,12 +32,12 @@ use super::{Ending, Job, Verdict, counted, declared, drawn, jobs, judged};
 use crate::script::Script;
 use crate::{Person, Stage};
 
-/// cuebook's two sides.
+/// Name of the side that repairs; the others are compared with it.
 pub const REPAIRING: &str = "cuebook";
 const UNREPAIRED: &str = "cuebook --no-repair";
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a closed tab had sent may still arrive.
+/// Time in which requests of a closed tab may still arrive.
 const ARRIVED: Duration = Duration::from_millis(100);
 /// A page whose texts the drift changes at once.
 const LOOKED_AT: &str = "/login";
@@ -46,13 +47,13 @@ const LOOKED_AT: &str = "/login";
 pub struct Turn {
     /// 0-based number of the trial.
     pub number: u64,
-    /// The side.
+    /// Name of the side: cuebook, cuebook without repairs, or a peer.
     pub side: String,
-    /// The job.
+    /// Name of the job that was run.
     pub job: &'static str,
     /// The kinds of the drift.
     pub kinds: Vec<DriftKind>,
-    /// The end.
+    /// Judgement by the site's own state, not by the side's account alone.
     pub verdict: Verdict,
     /// Why it failed, or what was wrong.
     pub note: String,

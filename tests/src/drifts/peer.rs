@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(300);
 /// Time for a peer to close its browser.
 const CLOSING: Duration = Duration::from_secs(30);
 
-/// What drives a peer, written `NAME=SCRIPT`.
+/// Script that drives a peer, written `NAME=SCRIPT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerScript {
     /// The peer's name in results.
@@ -90,7 +90,7 @@ impl Peer {
         Ok(answer.map(drop))
     }
 
-    /// Closes the tab.
+    /// Makes the peer close its tab.
     pub(super) async fn end(&mut self) -> Result<()> {
         self.must("end", json!({})).await.map(drop)
     }

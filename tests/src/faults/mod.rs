@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 pub use self::trial::Trial;
 
-/// What breaks. The numbers are those of the list of faults that the project is measured by; F-05 (replies that are
-/// lost, doubled or garbled) is in the tests of the crate `cdp`, F-07 (power loss) needs a shim below the file system.
+/// Fault that breaks a run. The numbers are those of the list of faults that the project is measured by; F-05 (replies
+/// that are lost, doubled or garbled) is in the tests of the crate `cdp`, F-07 (power loss) needs a shim below the file
+/// system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The browser is killed.
@@ -39,7 +40,7 @@ pub enum Fault {
     DiskFull,
     /// No more files can be opened.
     NoFiles,
-    /// SIGTERM.
+    /// SIGTERM, as service managers send it.
     Terminated,
     /// SIGINT, as Ctrl-C sends it.
     Interrupted,
@@ -70,7 +71,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults, in the order of their numbers.
     pub const ALL: [Self; 22] = [
         Self::BrowserKilled,
         Self::RendererKilled,
@@ -126,20 +127,20 @@ impl Fault {
     }
 }
 
-/// What is tried.
+/// Plan of the trials of a soak.
 #[derive(Clone, Debug)]
 pub struct Trials {
-    /// The program.
+    /// The program under test.
     pub cuebook: PathBuf,
-    /// In turn.
+    /// Faults, taken in turn.
     pub faults: Vec<Fault>,
-    /// Runs in all.
+    /// Number of runs in all.
     pub runs: usize,
-    /// What moments are drawn from.
+    /// Seed from which moments are drawn.
     pub seed: u64,
-    /// Runs at once.
+    /// Number of runs at once.
     pub jobs: usize,
-    /// How long an undisturbed run takes: faults come within that. See [`undisturbed`].
+    /// Duration of an undisturbed run: faults come within that. See [`undisturbed`].
     pub usual: Duration,
 }
 

@@ -20,7 +20,8 @@ pub(super) fn renderers(browser: u32) -> Vec<u32> {
         .collect()
 }
 
-/// What a run left below its folder for temporary files: profiles with their locks, records, and processes.
+/// Returns the leftovers of a run below its folder for temporary files: profiles with their locks, records, and
+/// processes.
 pub(super) fn leftovers(folder: &Path) -> Vec<String> {
     let mut left: Vec<String> = files(folder).iter().map(|path| path.display().to_string()).collect();
     left.extend(browsers(folder).iter().map(|pid| format!("process {pid}")));

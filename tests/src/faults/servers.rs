@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::trial::pause;
 
-/// What a server does about a request.
+/// Answer of a server to a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The head and the body, after a while.

@@ -21,21 +21,21 @@ use crate::{Shop, endpoint};
 const LIMIT: Duration = Duration::from_secs(5);
 /// Steps of the job, the opening of its page included.
 const STEPS: u32 = 5;
-/// What the browser's start and end, and a busy machine, may take beyond the time limits.
+/// Time that the browser's start and end, and a busy machine, may take beyond the time limits.
 const MARGIN: Duration = Duration::from_secs(30);
-/// How long what was killed may take to be gone.
+/// Time within which a killed process has to be gone.
 const GONE: Duration = Duration::from_secs(10);
 
-/// What became of one run.
+/// Result of one run with a fault.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Its place in the soak.
     pub number: usize,
-    /// What broke.
+    /// The fault that broke the run.
     pub fault: Fault,
     /// `ok`, `failed: pageCrashed` and the like; `killed` where the fault is that.
     pub outcome: String,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
     /// Promises that were not kept.
     pub violations: Vec<String>,
@@ -230,7 +230,7 @@ impl Stage {
         Ok(command)
     }
 
-    /// What is run: clicks on a counter unless the fault is about a model or a page.
+    /// Returns the command to run: clicks on a counter unless the fault is about a model or a page.
     fn job(&self, fault: Fault, draw: &mut Draw, theirs: Option<&Theirs>) -> Result<Command> {
         let out = self.out().display().to_string();
         let counter = self.shop.url("/counter");

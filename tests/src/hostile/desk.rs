@@ -14,12 +14,12 @@ use crate::{Ended, cuebook, endpoint};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What one trial is of.
+/// Identity of one trial: its number and its seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     /// Its position in the work.
     pub(crate) number: usize,
-    /// What it draws from.
+    /// Seed from which it draws.
     pub(crate) seed: u64,
 }
 
@@ -51,7 +51,7 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// Ends the browser.
+    /// Closes the browser; errors in closing are ignored.
     pub(crate) async fn close(self) {
         self.browser.close(Instant::now() + PATIENCE).await.ok();
     }
@@ -84,7 +84,7 @@ pub(crate) async fn called(arguments: Vec<String>) -> Result<Ended> {
     tokio::task::spawn_blocking(run).await.context("a command was lost")?
 }
 
-/// What trials share with their server: something for each trial.
+/// State that trials share with their server: one value for each trial.
 #[derive(Debug, Default)]
 pub(crate) struct Shared<T>(Arc<Mutex<BTreeMap<usize, T>>>);
 

@@ -25,10 +25,10 @@ use tokio::net::TcpListener;
 use super::desk::{Desk, Shared, Turn, called};
 use super::tally::Came;
 
-/// What has to come of a download.
+/// Required result of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Want {
-    /// This many files.
+    /// This many complete files.
     Kept(usize),
     /// The file, or a record that says that it is not complete.
     KeptOrUnfinished,
@@ -132,7 +132,7 @@ const CASES: [Case; 22] = [
     ),
 ];
 
-/// What follows the step that downloads.
+/// Step that follows the one that downloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Nothing,

@@ -43,7 +43,7 @@ fn register() -> Vec<Entry> {
     rows.map(|(key, name, town)| entry(key, name, town)).to_vec()
 }
 
-/// What is left of the target.
+/// Remainder of the target after the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     There,
@@ -57,7 +57,7 @@ struct Layout {
     name: &'static str,
     control: (&'static str, &'static str),
     steps: Steps,
-    /// What the server is told, before the key.
+    /// Path of the request to the server, before the key.
     want: &'static str,
 }
 

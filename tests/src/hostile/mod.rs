@@ -30,24 +30,24 @@ pub use self::tally::Tally;
 /// No trial takes longer.
 const TRIAL_LIMIT: Duration = Duration::from_secs(90);
 
-/// What is tried.
+/// Plan of the trials on hostile pages.
 #[derive(Clone, Debug)]
 pub struct Trials {
-    /// The browser.
+    /// The browser to run.
     pub chrome: ChromeBinary,
     /// The folder of the pages and their script.
     pub folder: PathBuf,
-    /// Kinds of pages.
+    /// Kinds of pages to try.
     pub kinds: Vec<Kind>,
     /// Only cases whose name is one of these; all if there is none.
     pub names: Vec<String>,
-    /// Trials of each kind.
+    /// Number of trials of each kind.
     pub trials: usize,
-    /// What moments are drawn from.
+    /// Seed from which moments are drawn.
     pub seed: u64,
-    /// What the link to the browser takes each way.
+    /// Delay of the link to the browser, each way.
     pub delay: Duration,
-    /// Browsers at once.
+    /// Number of browsers at once.
     pub jobs: usize,
     /// Threads that do nothing but keep the machine busy.
     pub hogs: usize,

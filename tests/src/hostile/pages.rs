@@ -12,12 +12,12 @@ pub fn pages_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("hostile")
 }
 
-/// What the pages of a file have in common.
+/// Common trait of the pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The time of the step ends in the middle of its gesture, and a decoy takes the target's place.
     Late,
-    /// The same node comes to mean something else.
+    /// One node comes to mean something else.
     Meaning,
     /// The page changes all the time, but not what the target means.
     Ticking,
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Late,
         Self::Meaning,
@@ -80,17 +80,17 @@ impl Kind {
         }
     }
 
-    /// Whether the pages do nothing that a step may fail for.
+    /// Returns `true` if the pages do nothing that a step may fail for.
     const fn is_benign(self) -> bool {
         matches!(self, Self::Ticking | Self::Vanishing | Self::Answers)
     }
 
-    /// Whether its trials are commands on a server of their own, and not steps on pages from a file.
+    /// Returns `true` if its trials are commands on a server of their own, and not steps on pages from a file.
     pub(crate) const fn is_of_commands(self) -> bool {
         matches!(self, Self::Ids | Self::Downloads)
     }
 
-    /// Whether a person comes after the step, and must be heard.
+    /// Returns `true` if a person comes after the step, and must be heard.
     pub(crate) const fn has_person(self) -> bool {
         matches!(self, Self::Late | Self::Vanishing)
     }
@@ -121,11 +121,11 @@ pub(crate) struct Header {
     /// Declared locators: the step is an operator's.
     #[serde(default)]
     pub(crate) candidates: Option<Value>,
-    /// What the page does if the step does what it means; `-` if nothing ever comes of it.
+    /// Event that the page reports if the step does what it means; `-` if nothing ever comes of it.
     pub(crate) want: String,
     #[serde(default)]
     moments: Option<Vec<String>>,
-    /// Whether the step must succeed, where that differs from its kind.
+    /// `true` if the step must succeed; `None` where its kind decides.
     #[serde(default)]
     benign: Option<bool>,
 }

@@ -62,7 +62,7 @@ impl Server {
         format!("http://127.0.0.1:{}/{number}/", self.port)
     }
 
-    /// What the server was asked to do in this trial.
+    /// Returns the requests that the server got in this trial.
     pub(crate) fn did(&self) -> Vec<String> {
         locked(&self.present).did.clone()
     }

@@ -45,7 +45,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// The shortest time of a step that ends in the middle of a gesture, in milliseconds, and how much longer it may be.
 const LIMIT: (u64, u64) = (740, 240);
 
-/// What the page and the server say.
+/// Account of the page and the server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Account {
@@ -67,7 +67,7 @@ pub(crate) struct Did {
     pub(crate) late: bool,
 }
 
-/// What the program says, and what the page says.
+/// Results of a trial as the program and the page report them.
 #[derive(Debug)]
 pub(crate) struct Trial {
     pub(crate) result: RunResult,
@@ -75,7 +75,7 @@ pub(crate) struct Trial {
     /// The records of the step, one for each attempt.
     pub(crate) records: Vec<Value>,
     pub(crate) account: Account,
-    /// Whether a person's input arrives afterwards. `None` if there is no person.
+    /// `true` if a person's input arrives afterwards. `None` if there is no person.
     pub(crate) hears: Option<bool>,
 }
 
@@ -112,7 +112,7 @@ impl Begin {
 struct Rehearsed {
     script: Script,
     begin: Begin,
-    /// What the target was about when the line was first said; none where the page may change that by itself.
+    /// Subject of the target when the line was first said; `None` where the page may change that by itself.
     meant: Option<Mutex<Option<About>>>,
 }
 
@@ -282,7 +282,7 @@ impl Stage {
         Ok(Trial { result: report.result, message, records, account, hears })
     }
 
-    /// The same tab on the connection without delay.
+    /// Returns the tab on the connection without delay.
     async fn direct_page(&self, tab: &Page, until: Instant) -> Result<Page> {
         loop {
             if let Some(page) = self.direct.page(tab.target_id()) {
@@ -293,7 +293,7 @@ impl Stage {
         }
     }
 
-    /// Ends the browser.
+    /// Closes the browser, over the connection without delay.
     pub(crate) async fn close(self) {
         self.direct.close(Instant::now() + PATIENCE).await.ok();
     }
@@ -308,7 +308,7 @@ async fn evaluate(page: &Page, expression: &str) -> Result<Value> {
     Ok(reply["result"]["value"].clone())
 }
 
-/// Whether a click that is not ours reaches the page, soon enough.
+/// Returns `true` if a click that is not ours reaches the page, soon enough.
 async fn hears_a_person(page: &Page) -> bool {
     let until = Instant::now() + PERSON;
     loop {

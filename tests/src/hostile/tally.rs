@@ -1,4 +1,4 @@
-//! What is counted: faults, by what the page knows of what the program said.
+//! Counts of faults, by what the page knows of the program's report.
 
 use cuebook_grammar::report::RunResult;
 use serde::Serialize;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::pages::Case;
 use super::stage::Trial;
 
-/// What became of the trials of one kind.
+/// Results of the trials of one kind.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
-    /// All of them.
+    /// Number of all trials.
     pub trials: usize,
     /// The step succeeded, and the page did what was meant.
     pub done: usize,
@@ -39,7 +39,7 @@ pub struct Tally {
     pub examples: Vec<String>,
 }
 
-/// What became of a trial of commands, and what was said and seen.
+/// Result of a trial of commands, with the report and the observation in words.
 #[derive(Debug)]
 pub(crate) enum Came {
     Done,
@@ -172,7 +172,7 @@ impl Tally {
     }
 }
 
-/// Whether the record says that nothing came of the step, or that something went wrong.
+/// Returns `true` if the record says that nothing came of the step, or that something went wrong.
 fn is_flagged(record: &Value) -> bool {
     let has = |what: &str| record["effects"][what].as_array().is_some_and(|all| !all.is_empty());
     record["noObservedEffect"] == true || has("problems") || has("dialogs")

@@ -14,7 +14,7 @@ use xtask::chrome;
 use xtask::commands::{build_cuebook, root};
 use xtask::site::Site;
 
-/// What the planner is asked to do.
+/// Task that the planner gets.
 const TASK: &str = "Log in as ann with password correct-horse, then select Large and press Order";
 
 /// Classes of actions that the demonstration allows on the site without being asked.

@@ -1,4 +1,4 @@
-//! What the site's server says happened.
+//! The account that the site's server gives of the events.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ use tiktoken_rs::CoreBPE;
 
 use super::super::http;
 
-/// Between two tokens.
+/// Pause after each token: 50 tokens a second at most.
 const PAUSE: Duration = Duration::from_millis(20);
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>Settings</title><h1>Settings</h1><div id=all></div><script>
@@ -27,16 +27,16 @@ for (let n = 1; n <= 5; n += 1) {
 /// How the model sends what it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Token by token.
+    /// Token by token, as a model writes them.
     Streamed,
     /// At once, at its end.
     InSequence,
 }
 
-/// What happened.
+/// Event of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A prompt arrived.
+    /// A prompt arrived at the model.
     Prompt,
     /// A token was written.
     Token,
@@ -79,12 +79,12 @@ impl Model {
         Ok(Self { port, events })
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Origin of the server, `http://127.0.0.1:PORT`, for the page and the model alike.
     pub(super) fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What happened so far, in order.
+    /// Returns the events so far, in order.
     pub(super) fn events(&self) -> Vec<(Event, Instant)> {
         lock(&self.events).clone()
     }

@@ -12,56 +12,56 @@ use crate::ids::{DocumentId, FrameId};
 use crate::queue::Events;
 use crate::session::Session;
 
-/// What happens to a page.
+/// Event of one page.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PageEvent {
-    /// A frame appeared.
+    /// A frame was added to the page.
     FrameAttached {
-        /// The frame.
+        /// Frame that was added; its document has no id yet.
         frame: FrameId,
         /// The frame that holds it.
         parent: FrameId,
     },
     /// A frame has a new document.
     FrameNavigated {
-        /// The frame.
+        /// Frame whose document was replaced.
         frame: FrameId,
-        /// Its new document.
+        /// Chrome's loader id of the new document.
         document: DocumentId,
         /// Where that came from, fragment included.
         url: String,
     },
     /// The URL changed without a new document: a fragment, or the history API.
     NavigatedWithinDocument {
-        /// The frame.
+        /// Frame that keeps its document.
         frame: FrameId,
-        /// Its new URL.
+        /// URL after the change, fragment included.
         url: String,
     },
     /// A page asked for another document in one of its frames: by a link, a form, a script. A new document may
     /// never come: the response may be a download or have no content, or another request may replace this one.
     NavigationRequested {
-        /// The frame.
+        /// Frame that is to get the document.
         frame: FrameId,
     },
     /// A frame stopped loading.
     LoadingStopped {
-        /// The frame.
+        /// Frame whose load ended or was aborted.
         frame: FrameId,
     },
     /// A frame was removed, or moved to another process.
     FrameDetached {
-        /// The frame.
+        /// Frame that was removed or moved; `kind` says which.
         frame: FrameId,
-        /// Whether it lives on.
+        /// Fate of the frame: removed, or moved to another process.
         kind: DetachKind,
     },
     /// A lifecycle mark of a document: `init`, `DOMContentLoaded`, `load`, `networkIdle`, ….
     Lifecycle {
-        /// The frame.
+        /// Frame that holds the document.
         frame: FrameId,
-        /// The document.
+        /// Document that reached the mark.
         document: DocumentId,
         /// Chrome's name of the mark.
         name: String,
@@ -70,7 +70,7 @@ pub enum PageEvent {
     DialogOpening(OpenDialog),
     /// The dialog was answered, by us or by the browser.
     DialogClosed {
-        /// Whether it was accepted.
+        /// `true` if the dialog was accepted.
         accepted: bool,
     },
     /// The page asked for files. The native chooser is suppressed; set them with `DOM.setFileInputFiles`.
@@ -81,12 +81,12 @@ pub enum PageEvent {
         session: Session,
         /// The input's backend node id; absent when the page used the file system API.
         backend_node_id: Option<i64>,
-        /// Whether several files may be chosen.
+        /// `true` if several files may be chosen.
         multiple: bool,
     },
     /// An out-of-process frame or a worker of the page has a session now.
     SessionAttached {
-        /// The session.
+        /// Session of the frame or worker; see [`Session::kind`].
         session: Session,
     },
     /// A renderer of the page crashed.
@@ -100,11 +100,11 @@ pub enum PageEvent {
     Lagged(u64),
 }
 
-/// Whether a detached frame lives on.
+/// Fate of a frame that was detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DetachKind {
-    /// It is gone.
+    /// The frame is gone.
     Removed,
     /// It moves to another process and keeps its id.
     Swapped,
@@ -117,11 +117,11 @@ pub type PageEvents = Events<PageEvent>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DialogKind {
-    /// `alert`
+    /// `alert`: a message without a choice.
     Alert,
-    /// `confirm`
+    /// `confirm`: a question with OK and Cancel.
     Confirm,
-    /// `prompt`
+    /// `prompt`: a question that takes a text.
     Prompt,
     /// The question before leaving a page.
     BeforeUnload,
@@ -144,13 +144,13 @@ impl DialogKind {
 pub struct OpenDialog {
     /// The session that reported it, and that answers it.
     pub session: Session,
-    /// What it is.
+    /// Kind of the dialog: alert, confirm, prompt or `beforeunload`.
     pub kind: DialogKind,
-    /// The page's text.
+    /// Text that the page shows in the dialog.
     pub message: String,
     /// The URL of the frame that opened it.
     pub url: String,
-    /// What a prompt holds already.
+    /// Text that a prompt is filled with when it opens.
     pub default_prompt: String,
 }
 
@@ -160,10 +160,10 @@ pub struct OpenDialog {
 pub enum DialogAnswer {
     /// OK, Leave, and the text for a prompt.
     Accept {
-        /// What to put into a prompt; `None` keeps its default.
+        /// Text to put into a prompt; `None` keeps its default.
         text: Option<String>,
     },
-    /// Cancel, Stay.
+    /// Cancel, or Stay in a `beforeunload` dialog; closes an `alert` like OK.
     Dismiss,
 }
 

@@ -23,7 +23,7 @@ pub enum WaitUntil {
 }
 
 impl WaitUntil {
-    /// Whether a lifecycle event, by Chrome's name, means this point or a later one.
+    /// Returns `true` if a lifecycle event, by Chrome's name, means this point or a later one.
     fn is_reached_by(self, name: &str) -> bool {
         match self {
             Self::Commit => true,
@@ -78,7 +78,7 @@ pub enum GotoError {
     /// The page was closed, its renderer crashed, or the browser went away.
     #[error("the page went away while it was navigated: {reason}")]
     SessionClosed {
-        /// Which of them.
+        /// Page closed, renderer crashed or browser gone.
         reason: GoneReason,
     },
     /// The command failed otherwise.

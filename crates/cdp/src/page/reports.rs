@@ -1,4 +1,4 @@
-//! What Chrome reports of a tab, and how that changes its state.
+//! Chrome's reports of a tab, and the changes that they make to its state.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What is known of a tab, behind one lock.
+//! State of a tab, behind one lock.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) struct PageInner {
 
 pub(super) struct PageState {
     pub(super) frames: FrameTree<Session>,
-    /// Of out-of-process frames.
+    /// Sessions of out-of-process frames; the page's own is in [`PageInner`].
     pub(super) sessions: Vec<Session>,
     pub(super) workers: Vec<Session>,
     pub(super) worlds: HashMap<FrameId, World>,

@@ -30,11 +30,11 @@ pub struct Frame {
     pub session: Session,
     /// Its document's URL, fragment included; empty before it has one.
     pub url: String,
-    /// Its name attribute.
+    /// Name from its owner element, as Chrome reports it; empty if it has none.
     pub name: String,
-    /// Its document.
+    /// Document in the frame; its id is empty until a new frame has reported it.
     pub document: DocumentId,
-    /// Whether the session is this frame's own: the main frame, or an out-of-process frame.
+    /// `true` if the session is this frame's own: the main frame, or an out-of-process frame.
     pub is_session_root: bool,
 }
 
@@ -66,13 +66,14 @@ impl Page {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The tab's target.
+    /// Id of the tab's target, which stays when the tab navigates.
     #[must_use]
     pub fn target_id(&self) -> &TargetId {
         &self.inner.target
     }
 
-    /// Whether both are in one browser context: they share cookies and storage, and a person sees them in one window.
+    /// Returns `true` if both are in one browser context: they share cookies and storage, and a person sees them in one
+    /// window.
     #[must_use]
     pub fn is_beside(&self, other: &Self) -> bool {
         self.inner.context == other.inner.context
@@ -103,7 +104,7 @@ impl Page {
         state.frames.list().into_iter().map(|(id, record)| frame(id, record)).collect()
     }
 
-    /// One frame.
+    /// Returns the frame with this id; `None` if the page has no such frame any more.
     #[must_use]
     pub fn frame(&self, id: &FrameId) -> Option<Frame> {
         self.inner.lock().frames.get(id).map(|record| frame(id, record))
@@ -161,7 +162,8 @@ impl Page {
         queue
     }
 
-    /// The same for events that a page can make many and long: what is queued is what `shorten` makes of each.
+    /// Like [`Self::session_events`], for events that a page can make many and long: the result of `shorten` is queued
+    /// in place of each.
     #[must_use]
     pub fn shortened_events(&self, methods: &[&'static str], capacity: usize, shorten: Shorten) -> EventQueue {
         let (subscription, queue) = Subscription::new(methods, capacity);
@@ -193,13 +195,13 @@ impl Page {
         dialog.answer(answer, until).await
     }
 
-    /// Whether the main frame's renderer crashed and has not been replaced.
+    /// Returns `true` if the main frame's renderer crashed and has not been replaced.
     #[must_use]
     pub fn crashed(&self) -> bool {
         self.inner.lock().is_crashed
     }
 
-    /// Whether the page is gone.
+    /// Returns `true` if the page is gone.
     #[must_use]
     pub fn closed(&self) -> bool {
         self.inner.lock().is_closed

@@ -15,7 +15,7 @@ pub struct AxTree<'a> {
     pub nodes: Vec<AxNode<'a>>,
 }
 
-/// One node.
+/// Node of the accessibility tree.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -23,31 +23,31 @@ pub struct AxNode<'a> {
     /// Its id within the tree.
     #[serde(borrow)]
     pub node_id: Cow<'a, str>,
-    /// Whether assistive technology skips it.
+    /// `true` if assistive technology skips it.
     #[serde(default)]
     pub ignored: bool,
-    /// Its role.
+    /// Role: one of ARIA's, or Chromium's name for its own, such as `RootWebArea`.
     #[serde(borrow, default)]
     pub role: Option<AxValue<'a>>,
-    /// Its accessible name.
+    /// Accessible name, computed by the browser from ARIA attributes, labels and content.
     #[serde(borrow, default)]
     pub name: Option<AxValue<'a>>,
-    /// Its accessible description.
+    /// Accessible description, computed by the browser from `aria-describedby` and the like.
     #[serde(borrow, default)]
     pub description: Option<AxValue<'a>>,
-    /// Its value.
+    /// Current value, on fields, sliders and the like.
     #[serde(borrow, default)]
     pub value: Option<AxValue<'a>>,
-    /// States and relations.
+    /// States and relations, such as `focused` or `labelledby`.
     #[serde(borrow, default)]
     pub properties: Vec<AxProperty<'a>>,
-    /// Its parent's id.
+    /// Node id of its parent; absent on the root.
     #[serde(borrow, default)]
     pub parent_id: Option<&'a str>,
-    /// Its children's ids.
+    /// Node ids of its children; a partial tree may lack some of these nodes.
     #[serde(borrow, default)]
     pub child_ids: Vec<&'a str>,
-    /// The DOM node.
+    /// `backendNodeId` of the DOM node; absent if no DOM node stands behind it.
     #[serde(default, rename = "backendDOMNodeId")]
     pub backend_dom_node_id: Option<i64>,
     /// The frame, on the root node of a document.
@@ -55,14 +55,14 @@ pub struct AxNode<'a> {
     pub frame_id: Option<&'a str>,
 }
 
-/// A named value.
+/// State or relation of an accessibility node.
 #[derive(Debug, Deserialize)]
 #[non_exhaustive]
 pub struct AxProperty<'a> {
     /// For example `focused`, `expanded`, `labelledby`.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
-    /// Its value.
+    /// Value of the state, or nodes of the relation.
     #[serde(borrow)]
     pub value: AxValue<'a>,
 }
@@ -74,7 +74,7 @@ pub struct AxValue<'a> {
     /// For example `role`, `computedString`, `booleanOrUndefined`.
     #[serde(borrow, rename = "type")]
     pub kind: Cow<'a, str>,
-    /// The JSON.
+    /// Undecoded JSON, of the type that `kind` names.
     #[serde(borrow, default)]
     pub value: Option<&'a RawValue>,
     /// The nodes that a relation names.

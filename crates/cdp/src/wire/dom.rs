@@ -11,7 +11,7 @@ use super::Str;
 #[derive(Debug, Deserialize)]
 #[non_exhaustive]
 pub struct Described<'a> {
-    /// The node.
+    /// Node that was asked about, without its children.
     #[serde(borrow)]
     pub node: Node<'a>,
 }
@@ -44,7 +44,7 @@ pub struct Node<'a> {
     /// How many children there are.
     #[serde(default)]
     pub child_node_count: Option<u32>,
-    /// Its shadow roots.
+    /// Shadow roots that it hosts, closed and user-agent ones included.
     #[serde(borrow, default)]
     pub shadow_roots: Vec<Node<'a>>,
     /// `user-agent`, `open` or `closed`, on a shadow root.
@@ -62,7 +62,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// An attribute's value.
+    /// Returns the value of an attribute, matched by its exact name; `None` if the node does not have it.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Str;
 use serde_json::value::RawValue;
 
-/// `Network.requestWillBeSent`
+/// Event `Network.requestWillBeSent`: a request starts, or follows a redirect.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub struct RequestWillBeSent<'a> {
     /// The document; empty for workers.
     #[serde(borrow, default)]
     pub loader_id: Cow<'a, str>,
-    /// The request.
+    /// Request as far as the page made it; the network adds header fields.
     #[serde(borrow)]
     pub request: Request<'a>,
     /// Seconds of the monotonic clock.
@@ -30,7 +30,7 @@ pub struct RequestWillBeSent<'a> {
     /// For example `Document`, `XHR`, `Fetch`, `WebSocket`.
     #[serde(borrow, default, rename = "type")]
     pub kind: Cow<'a, str>,
-    /// The frame.
+    /// Id of the requesting frame; absent for workers.
     #[serde(borrow, default)]
     pub frame_id: Option<&'a str>,
     /// The answer that redirected here.
@@ -41,34 +41,34 @@ pub struct RequestWillBeSent<'a> {
     pub initiator: Option<&'a RawValue>,
 }
 
-/// A request.
+/// Request as Chrome reports it before it is sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// Without the fragment.
+    /// Absolute URL, without its fragment.
     #[serde(borrow)]
     pub url: Cow<'a, str>,
-    /// The HTTP method.
+    /// HTTP method, such as `GET`.
     #[serde(borrow, default)]
     pub method: Cow<'a, str>,
     /// An object of names and values, undecoded.
     #[serde(borrow, default)]
     pub headers: Option<&'a RawValue>,
-    /// Whether there is a body.
+    /// `true` if the request has a body.
     #[serde(default)]
     pub has_post_data: bool,
 }
 
-/// `Network.responseReceived`
+/// Event `Network.responseReceived`: the head of a response arrived, not yet its body.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResponseReceived<'a> {
-    /// The request.
+    /// Id of the answered request, as in [`RequestWillBeSent`].
     #[serde(borrow)]
     pub request_id: Cow<'a, str>,
-    /// The answer.
+    /// Head of the response; a redirect is in [`RequestWillBeSent::redirect_response`] instead.
     #[serde(borrow)]
     pub response: Response<'a>,
     /// Seconds of the monotonic clock.
@@ -77,12 +77,12 @@ pub struct ResponseReceived<'a> {
     /// As in the request.
     #[serde(borrow, default, rename = "type")]
     pub kind: Cow<'a, str>,
-    /// The frame.
+    /// Id of the requesting frame; absent for workers.
     #[serde(borrow, default)]
     pub frame_id: Option<&'a str>,
 }
 
-/// An answer.
+/// Head of a response, without its body.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -90,16 +90,16 @@ pub struct Response<'a> {
     /// Where it came from.
     #[serde(borrow)]
     pub url: Cow<'a, str>,
-    /// The HTTP status.
+    /// HTTP status code, such as 404.
     #[serde(default)]
     pub status: i64,
-    /// The media type.
+    /// MIME type as Chrome determined it.
     #[serde(borrow, default)]
     pub mime_type: Cow<'a, str>,
     /// An object of names and values, undecoded.
     #[serde(borrow, default)]
     pub headers: Option<&'a RawValue>,
-    /// Whether it came from a cache on disk.
+    /// `true` if the response came from a cache on disk.
     #[serde(default)]
     pub from_disk_cache: bool,
     /// The address that answered.
@@ -107,12 +107,12 @@ pub struct Response<'a> {
     pub remote_ip_address: Option<Str<'a>>,
 }
 
-/// `Network.loadingFinished`
+/// Event `Network.loadingFinished`: a body arrived completely.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LoadingFinished<'a> {
-    /// The request.
+    /// Id of the finished request, as in [`RequestWillBeSent`].
     #[serde(borrow)]
     pub request_id: Cow<'a, str>,
     /// Seconds of the monotonic clock.
@@ -123,21 +123,21 @@ pub struct LoadingFinished<'a> {
     pub encoded_data_length: f64,
 }
 
-/// `Network.loadingFailed`
+/// Event `Network.loadingFailed`: a request ended without a complete response.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LoadingFailed<'a> {
-    /// The request.
+    /// Id of the failed request, as in [`RequestWillBeSent`].
     #[serde(borrow)]
     pub request_id: Cow<'a, str>,
     /// Seconds of the monotonic clock.
     #[serde(default)]
     pub timestamp: f64,
-    /// For example `net::ERR_ABORTED`.
+    /// Chrome's name of the error, for example `net::ERR_ABORTED`.
     #[serde(borrow, default)]
     pub error_text: Cow<'a, str>,
-    /// Whether the page or a navigation cancelled it.
+    /// `true` if the page or a navigation cancelled it.
     #[serde(default)]
     pub canceled: bool,
     /// Why the browser refused it, if so.

@@ -1,4 +1,4 @@
-//! What `Runtime.evaluate` and `Runtime.callFunctionOn` answer.
+//! Replies to `Runtime.evaluate` and `Runtime.callFunctionOn`.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Str;
 use serde_json::value::RawValue;
 
-/// The reply.
+/// Reply to an evaluation or a function call.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub struct Returned<'a> {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RemoteObject<'a> {
-    /// The JavaScript type.
+    /// JavaScript type as `typeof` names it: `object`, `string`, `undefined`, ….
     #[serde(borrow, rename = "type")]
     pub kind: Cow<'a, str>,
     /// For example `node`, `array`, `null`.
@@ -34,13 +34,13 @@ pub struct RemoteObject<'a> {
     /// By value; absent for `undefined`.
     #[serde(borrow, default)]
     pub value: Option<&'a RawValue>,
-    /// By reference.
+    /// Handle for further calls; it keeps the object alive. Absent for a value.
     #[serde(borrow, default)]
     pub object_id: Option<Str<'a>>,
     /// A text for people.
     #[serde(borrow, default)]
     pub description: Option<Str<'a>>,
-    /// With deep serialisation.
+    /// Content down to a depth; present only if deep serialisation was requested.
     #[serde(borrow, default)]
     pub deep_serialized_value: Option<DeepValue<'a>>,
 }
@@ -52,20 +52,20 @@ pub struct DeepValue<'a> {
     /// For example `array`, `node`.
     #[serde(borrow, rename = "type")]
     pub kind: Cow<'a, str>,
-    /// Its content, undecoded.
+    /// Content, undecoded; absent where the type says all, as for `null`.
     #[serde(borrow, default)]
     pub value: Option<&'a RawValue>,
 }
 
-/// What was thrown.
+/// Details of an exception that was thrown.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ExceptionDetails<'a> {
-    /// For example `Uncaught`.
+    /// Chrome's short text, for example `Uncaught`; details are in `exception`.
     #[serde(borrow, default)]
     pub text: Cow<'a, str>,
-    /// The thrown value.
+    /// Value that was thrown, not always an `Error`.
     #[serde(borrow, default)]
     pub exception: Option<RemoteObject<'a>>,
     /// The script, where there is no stack.
@@ -84,17 +84,17 @@ pub struct ExceptionDetails<'a> {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StackTrace<'a> {
-    /// The innermost first.
+    /// Calls on the stack, the innermost first.
     #[serde(borrow, default)]
     pub call_frames: Vec<CallFrame<'a>>,
 }
 
-/// One call.
+/// Position of one call in a script.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallFrame<'a> {
-    /// The script.
+    /// URL of the script; empty if it has none.
     #[serde(borrow, default)]
     pub url: Str<'a>,
     /// 0-based line in it.

@@ -1,4 +1,4 @@
-//! What Chrome and networks do that a client must survive: each ends in a typed error or the right answer.
+//! Faults of Chrome and of networks that a client must survive: each ends in a typed error or the right answer.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};

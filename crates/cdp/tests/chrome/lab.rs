@@ -1,4 +1,4 @@
-//! What the tests share: a small browser each, pages on the loopback interface, deadlines that only a hang meets.
+//! Set-up shared by the tests: a small browser each, pages on the loopback interface, deadlines that only a hang meets.
 
 use std::time::{Duration, Instant};
 

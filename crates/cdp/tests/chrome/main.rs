@@ -1,4 +1,4 @@
-//! What the wire promises, against the real Chrome that is found on the PATH.
+//! Promises of the wire, tested against the real Chrome that is found on the PATH.
 //!
 //! Each test has its own small browser. Every wait has a deadline; none measures time.
 

@@ -1,4 +1,4 @@
-//! Our isolated worlds.
+//! Isolated worlds: when they run, what pages cannot break, and when they end.
 
 use cuebook_cdp::{FrameId, WorldError};
 use serde_json::{Value, json};

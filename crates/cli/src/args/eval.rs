@@ -31,7 +31,7 @@ pub(crate) enum EvalCommand {
     },
     /// Put the results of several evaluations, such as shards, into one
     Merge {
-        /// Their directories
+        /// Directories of evaluations to merge, one or more
         #[arg(required = true)]
         parts: Vec<PathBuf>,
         /// Directory for the whole
@@ -40,7 +40,7 @@ pub(crate) enum EvalCommand {
     },
 }
 
-/// What is measured. A flattened group sets the heading of the flags after it, so groups come last.
+/// Flags that say what is measured. A flattened group sets the heading of the flags after it, so groups come last.
 #[derive(Args)]
 pub(crate) struct EvalRunArgs {
     /// Suite to run: `site`, or a file in TOML; can be repeated

@@ -44,7 +44,7 @@ use crate::text::with_sources;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Twenty characters.
+/// Text of twenty characters that the benchmark types into the page's field.
 const TYPED: &str = "the quick brown fox.";
 
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
     }
 }
 
-/// A measurement.
+/// One run of `cuebook bench`: the tab, the layers over it, and the samples so far.
 struct Bench<'a> {
     tab: &'a Tab,
     args: &'a BenchArgs,
@@ -308,7 +308,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a button of the page is called after a change.
+/// Returns the name of a button of the page after a change.
 fn changed_name(metric: &str, round: u32) -> String {
     format!("Changed {round} for {metric}")
 }

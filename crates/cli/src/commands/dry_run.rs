@@ -28,7 +28,7 @@ use crate::text::{plain, with_sources};
 /// Time limit for opening and observing the page, unless `--timeout` sets one.
 const OPENING: Duration = Duration::from_secs(30);
 
-/// What `--json` prints.
+/// Document that `--json` prints for a dry run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DryRun<'a> {

@@ -41,7 +41,7 @@ const SETTINGS: &str = "evaluation.json";
 /// Lines of progress are at least this far apart.
 const PACE: Duration = Duration::from_secs(2);
 
-/// What results depend on besides the episodes: `evaluation.json` in their directory.
+/// Settings that results depend on besides the episodes: `evaluation.json` in their directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Settings {
@@ -54,7 +54,7 @@ struct Settings {
     errors: Option<String>,
 }
 
-/// What `--json` prints, and `summary.json` holds.
+/// Document that `--json` prints, and `summary.json` holds.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
@@ -69,7 +69,7 @@ struct Document<'a> {
     /// Errors that were put into answers, and how many of them were refused before anything ran.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     errors: BTreeMap<String, Caught>,
-    /// What the logs of the runs say.
+    /// Metrics from the logs of the runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Metrics>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,7 +240,7 @@ fn suite(name: &str) -> Result<Suite, Refusal> {
 
 /// Where planners come from.
 enum Source {
-    /// What the suite says.
+    /// The script of each task in the suite.
     Oracle,
     Config(Box<PlannerConfig>),
 }
@@ -309,7 +309,7 @@ impl Source {
     }
 }
 
-/// What the logs of the episodes say. A log that cannot be read is left out with a note.
+/// Returns the metrics from the logs of the episodes. A log that cannot be read is left out with a note.
 fn metrics(results: &EvalResults) -> Metrics {
     let mut collector = Collector::default();
     for dir in results.episodes.iter().filter_map(|result| result.run_dir.as_deref()) {
@@ -376,7 +376,7 @@ fn finish(document: &Document<'_>, results: &EvalResults, out: &Path, output: Ou
     Ok(())
 }
 
-/// Writes `episodes.parquet`.
+/// Writes `episodes.parquet` into `out`: one row per episode, with the settings of the evaluation.
 fn write_table(settings: &Settings, results: &EvalResults, out: &Path) -> Result<(), Refusal> {
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let row = |result: &EpisodeResult| EpisodeRow {

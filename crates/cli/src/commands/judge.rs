@@ -9,7 +9,7 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
 use crate::text::{plain, with_sources};
 
-/// What `--json` prints.
+/// Document that `--json` prints for a judged run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Verdicts {

@@ -34,7 +34,7 @@ const REPRO_VERSION: &str = "1.0";
 const CONFIRMATIONS: u32 = 3;
 const PLAN: &str = "plan.json";
 
-/// What `repro.json` holds and `--json` prints.
+/// Document that `repro.json` holds and `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Repro {
@@ -45,13 +45,13 @@ struct Repro {
     /// To be run in the folder.
     command: Vec<String>,
     steps: Size,
-    /// Recorded responses.
+    /// Recorded responses that answer a replay; absent unless it replays offline.
     #[serde(skip_serializing_if = "Option::is_none")]
     responses: Option<Size>,
     /// The steps that are not needed, by their number in the recording.
     left_out: Vec<String>,
     replays: u32,
-    /// Whether each step and each response that is left was tried without.
+    /// `true` if each step and each response that is left was tried without.
     is_minimal: bool,
 }
 
@@ -197,7 +197,8 @@ impl Trials<'_> {
         Ok(Signature::of(&run))
     }
 
-    /// Whether a part fails as the whole does, in the search; `None` if that has no more time or replays.
+    /// Returns `true` if a part fails as the whole does, in the search; `None` if the search has no more time or
+    /// replays.
     async fn tried(&mut self, part: Part, like: &Signature, say: &impl Fn(&str)) -> Result<Option<bool>, Refusal> {
         if self.replays >= self.max_replays || Instant::now() >= self.until {
             say("  the search ends at its limit (--max-replays, --time-limit)");

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::ground;
 use crate::text::plain;
 
-/// What `--json` prints.
+/// Document that `--json` prints for an explained URL.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Explanation<'a> {
@@ -19,7 +19,7 @@ struct Explanation<'a> {
     request: Answer,
 }
 
-/// One decision.
+/// Decision of the policy about one use of the URL, and the rule that made it.
 #[derive(Serialize)]
 struct Answer {
     allowed: bool,

@@ -13,14 +13,14 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress::{self, counted};
 use crate::text::{plain, with_sources};
 
-/// What `--json` prints.
+/// Document that `--json` prints for removed runs.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Pruned {
     dry_run: bool,
-    /// Folders, oldest first.
+    /// Folders of the removed runs, oldest first; with `--dry-run`, those that would be removed.
     removed: Vec<PathBuf>,
-    /// Their bytes.
+    /// Size of the removed folders in bytes.
     bytes: u64,
     kept: usize,
     /// Why folders were not looked at or not removed.

@@ -30,11 +30,11 @@ const TABLES: [&str; 6] = ["runs", "steps", "conditions", "candidates", "request
 /// Characters of a cell of a printed table.
 const CELL: usize = 80;
 
-/// What a query returned.
+/// Result of a query.
 struct Answer {
     schema: SchemaRef,
     rows: Vec<RecordBatch>,
-    /// What of the runs could not be read.
+    /// Problems with parts of the runs that could not be read.
     unreadable: Vec<String>,
 }
 

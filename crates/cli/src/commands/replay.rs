@@ -26,14 +26,14 @@ use crate::traffic::Offline;
 pub(crate) const COMPARISON: &str = "replay.json";
 const HEALED: &str = "healed-plan.json";
 
-/// What `--json` prints: the report of the run, and the comparison.
+/// Document that `--json` prints: the report of the run, and the comparison.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Replayed<'a> {
     #[serde(flatten)]
     report: &'a RunReport,
     replay: &'a Comparison,
-    /// What was asked for without a network.
+    /// Requests of a replay without a network; absent for other replays.
     #[serde(skip_serializing_if = "Option::is_none")]
     offline: Option<&'a Offline>,
     /// The file of the healed plan.
@@ -107,7 +107,7 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     })
 }
 
-/// What a run did, in the viewport that it had.
+/// Returns the recording of a run, in the viewport that it had.
 pub(crate) fn recording(
     run: &Run,
     store: &ArtifactStore,
@@ -127,7 +127,7 @@ pub(crate) fn unreadable(error: &(dyn std::error::Error + 'static)) -> Refusal {
     Refusal::invalid(ErrorCode::Unreadable, with_sources(error))
 }
 
-/// What to do about a run that cannot be replayed.
+/// Returns advice on a run that cannot be replayed; empty if there is none.
 fn hint(error: &cuebook_datalayer::DataError) -> &'static str {
     use cuebook_datalayer::{DataError, Unreplayable};
     match error {
@@ -187,7 +187,7 @@ pub(crate) fn divergence_in_words(divergence: &Divergence) -> String {
         .to_owned()
 }
 
-/// What changed in a plan, as a unified diff of its JSON.
+/// Returns the changes to a plan, as a unified diff of its JSON.
 pub(crate) fn diff(recorded: &PlanDraft, healed: &PlanDraft) -> String {
     let [old, new] = [recorded, healed].map(|plan| serde_json::to_string_pretty(plan).unwrap_or_default() + "\n");
     TextDiff::from_lines(&old, &new).unified_diff().context_radius(3).header("recorded", "healed").to_string()

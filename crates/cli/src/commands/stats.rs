@@ -14,13 +14,13 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
 use crate::text::{plain, with_sources};
 
-/// What `--json` prints.
+/// Document that `--json` prints for the metrics of runs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Stats {
     #[serde(flatten)]
     summary: Summary,
-    /// With `--price` only.
+    /// Absent unless `--price` states a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<Costs>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,11 +30,11 @@ struct Stats {
     unreadable: Vec<String>,
 }
 
-/// What the models cost, in the currency of the prices.
+/// Costs of the models, in the currency of the prices.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Costs {
-    /// All runs.
+    /// Cost of all runs together.
     total: f64,
     /// All runs, for each one that ended well; absent if none did.
     per_success: Option<f64>,

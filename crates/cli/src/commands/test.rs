@@ -140,10 +140,10 @@ fn groups<'a>(cases: &'a [Ripe<'a>]) -> Vec<Vec<(usize, &'a Ripe<'a>)>> {
     groups
 }
 
-/// What became of cases that ran one after another.
+/// Results of cases that ran one after another.
 struct GroupEnd {
     done: Vec<(usize, CaseResult)>,
-    /// Why the suite ends.
+    /// The reason for which the suite ends; `None` if it goes on.
     refusal: Option<Refusal>,
 }
 
@@ -187,7 +187,7 @@ fn expectations(case: &Case) -> PlanDraft {
     PlanDraft { candidates: case.candidates.clone(), ..PlanDraft::of(Author::Operator, steps) }
 }
 
-/// What the cases of a suite run on.
+/// Stage on which the cases of a suite run.
 struct Stage<'a> {
     args: &'a TestArgs,
     /// The name of the suite.
@@ -388,11 +388,11 @@ fn replace_words(text: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-/// What the steps of a case came to.
+/// Outcome of the steps of a case.
 #[derive(Default)]
 struct Outcome {
     drift: Vec<Divergence>,
-    /// What is written if the case passes.
+    /// The recording that is written if the case passes.
     recording: Option<Recording>,
 }
 

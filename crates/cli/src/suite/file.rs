@@ -19,12 +19,12 @@ use crate::exit::Refusal;
 use crate::input;
 use crate::text::{plain, plain_lines};
 
-/// A suite.
+/// Test cases of a suite file, in the order of the file.
 pub(crate) struct Suite {
     pub(crate) cases: Vec<Case>,
 }
 
-/// A test case.
+/// A test case, checked, with an absolute URL.
 pub(crate) struct Case {
     pub(crate) name: String,
     /// The task in words; may be empty beside a plan.
@@ -35,7 +35,7 @@ pub(crate) struct Case {
     pub(crate) url: String,
     /// The file of the plan, instead of a planner.
     pub(crate) plan: Option<PathBuf>,
-    /// What must hold in the end; never empty.
+    /// Conditions that must hold in the end; never empty.
     pub(crate) expect: Vec<Condition>,
     /// The targets of the conditions.
     pub(crate) candidates: BTreeMap<TargetRef, Locator>,
@@ -54,7 +54,7 @@ pub(crate) enum Priority {
     Low,
 }
 
-/// What a case shares with others.
+/// Sharing of a browser between cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Context {
@@ -134,7 +134,7 @@ impl Suite {
 }
 
 struct Wrong {
-    /// Offset in bytes.
+    /// Offset in the file in bytes; `None` if the error has no place there.
     at: Option<usize>,
     message: String,
 }
@@ -143,7 +143,7 @@ fn wrong(at: Option<usize>, message: String) -> Wrong {
     Wrong { at, message }
 }
 
-/// 1-based.
+/// Returns the 1-based line of the byte offset `at`.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -10,7 +10,7 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use super::results::{CaseResult, Results, Status};
 use crate::commands::replay::divergence_in_words;
 
-/// The document.
+/// Writes the results as one JUnit document with a single test suite.
 pub(crate) fn junit(results: &Results) -> Result<String, quick_junit::SerializeError> {
     let mut suite = TestSuite::new(&results.suite);
     suite.add_test_cases(results.cases.iter().map(|case| test_case(&results.suite, case)));

@@ -12,7 +12,7 @@ use crate::exit::Refusal;
 use crate::input;
 use crate::text::plain;
 
-/// The folder.
+/// Folder of a suite's recordings, created at the first write.
 pub(crate) struct Recordings {
     folder: PathBuf,
 }

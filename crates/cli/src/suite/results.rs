@@ -1,4 +1,4 @@
-//! What became of the cases.
+//! Results of the cases of a suite.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::file::{Case, Priority};
 /// The version of what `cuebook test --json` prints, raised by the same rule as that of the record.
 const RESULTS_VERSION: &str = "1.0";
 
-/// What `--json` prints.
+/// Document that `--json` prints: the results of a suite.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Results {
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) failed: usize,
 }
 
-/// What became of one case.
+/// Result of one case.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CaseResult {
@@ -69,7 +69,7 @@ pub(crate) enum Status {
     Drifted,
     /// After it had failed.
     Flaky,
-    /// Not at all.
+    /// Every attempt of the case failed.
     Failed,
 }
 
@@ -88,11 +88,11 @@ impl Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum How {
-    /// From a planner.
+    /// A planner decided the steps.
     Planned,
     /// From a plan in a file.
     Given,
-    /// From the recording.
+    /// The steps were replayed from the recording.
     Replayed,
 }
 

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 /// The most bytes that a program may print.
 const LONGEST: usize = 64 << 10;
 
-/// What the program prints on standard output, without a line break at its end. Ends it at the deadline.
+/// Returns the standard output of the program, without a line break at its end. Ends the program at the deadline.
 pub(super) async fn output(words: &[String], deadline: Deadline) -> Result<Secret, String> {
     let [program, arguments @ ..] = words else { return Err("its command is empty".to_owned()) };
     let running = async {

@@ -51,10 +51,10 @@ impl fmt::Debug for Source {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Fields {
-    /// Password-like ones.
+    /// Password-like fields only; the default.
     #[default]
     Password,
-    /// All.
+    /// All fields, password-like or not.
     Any,
 }
 
@@ -93,7 +93,7 @@ impl Declared {
         }
     }
 
-    /// Whether this is its value, as far as that is known without waiting.
+    /// Returns `true` if `text` is its value, as far as that is known without waiting.
     pub(super) fn is(&self, text: &str) -> bool {
         match &self.source {
             Source::Value(value) => value.expose() == text,

@@ -25,9 +25,9 @@ pub enum SecretsError {
     /// It cannot be read.
     #[error("{} cannot be read", path.display())]
     Unreadable {
-        /// The file.
+        /// File that could not be opened or read.
         path: PathBuf,
-        /// Why.
+        /// I/O error, such as a missing file.
         source: std::io::Error,
     },
     /// Others may read or write it, or it is another user's.
@@ -36,31 +36,31 @@ pub enum SecretsError {
         path.display()
     )]
     Open {
-        /// The file.
+        /// File whose mode or owner is refused.
         path: PathBuf,
-        /// The permission bits.
+        /// Unix permission bits, such as `0o644`; none may be set for group and others.
         mode: u32,
-        /// The owner's number.
+        /// Numeric user id of the owner.
         owner: u32,
     },
     /// It is not TOML, or not of this form.
     #[error("{}{}: {message}", path.display(), line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Malformed {
-        /// The file.
+        /// File that could not be parsed.
         path: PathBuf,
         /// 1-based line; `None` if it is about the whole.
         line: Option<usize>,
-        /// What is wrong, without any value.
+        /// Description of the problem, without any value.
         message: String,
     },
     /// A secret is declared in a way that makes no sense.
     #[error("{}: the secret `{name}`: {expected}", path.display())]
     Entry {
-        /// The file.
+        /// File that declares the secret.
         path: PathBuf,
-        /// The name.
+        /// Name of the secret.
         name: String,
-        /// What was expected.
+        /// Description of a valid declaration.
         expected: &'static str,
     },
 }
@@ -144,7 +144,7 @@ fn declared(entry: Entry) -> Result<Declared, &'static str> {
     Ok(Declared { source, origins: entry.origins, fields: entry.fields, one_time })
 }
 
-/// What a parser says, without what it quotes of the file.
+/// Returns the message of a parser, without the parts of the file that it quotes.
 fn without_quotes(message: &str) -> String {
     match (message.split_once('"'), message.rsplit_once('"')) {
         (Some((before, _)), Some((_, after))) => format!("{before}{MASK}{after}"),
@@ -152,7 +152,8 @@ fn without_quotes(message: &str) -> String {
     }
 }
 
-/// Whether the file is closed to all but its owner. It is judged as it was opened: another file may have its name by now.
+/// Checks that the file is closed to all but its owner. It is judged as it was opened: another file may have its name
+/// since then.
 #[cfg(unix)]
 fn closed(file: &File, path: &Path) -> Result<(), SecretsError> {
     use std::os::unix::fs::MetadataExt as _;

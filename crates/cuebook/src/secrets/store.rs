@@ -68,7 +68,8 @@ impl Secrets {
         names
     }
 
-    /// Whether a text is the value of this secret. Of one whose value is not known without waiting, it is not.
+    /// Returns `true` if a text is the value of this secret. Returns `false` for one whose value is not known without
+    /// waiting.
     #[must_use]
     pub fn is(&self, reference: &CredentialRef, text: &str) -> bool {
         match self.declared.get(reference) {

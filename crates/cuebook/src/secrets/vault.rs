@@ -5,7 +5,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::secret::Secret;
 use serde::Deserialize;
 
-/// What identifies a password there.
+/// Key of a password in the keyring.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {

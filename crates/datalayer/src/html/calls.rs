@@ -1,4 +1,4 @@
-//! Calls of models.
+//! Calls of models on the page of a run: purpose, end, tokens and texts of each.
 
 use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
 use cuebook_grammar::record::PlanningRecord;

@@ -28,7 +28,7 @@ use shell::{counted, document, seconds};
 /// How many lines of the network and the console are listed for a run, and how many differences of a replay.
 const LISTED: usize = 200;
 
-/// What lies beside a log and is not in it.
+/// Documents of a run that lie beside its log and are not in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
     /// The answer, and why the run ended.
@@ -133,7 +133,7 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>) -> Markup {
     }
 }
 
-/// What repairs came to, and how long they took.
+/// Returns the number of repairs in words and the time that they took; `None` without repairs.
 fn repairs(run: &Run) -> Option<String> {
     let inserted = run.steps.iter().filter(|record| record.origin == StepOrigin::Repair);
     let again = run.steps.iter().filter(|record| record.origin != StepOrigin::Repair && record.attempt > 1);
@@ -200,7 +200,7 @@ fn troubles(run: &Run) -> Markup {
     }
 }
 
-/// What went wrong on the wire and in the console during one step.
+/// Returns the problems on the wire and in the console during one step, each with its source.
 fn trouble(effects: &EffectRecord) -> impl Iterator<Item = (&'static str, String)> {
     let requests = effects.requests.iter().filter(|request| request.is_problem());
     let requests = requests.map(|request| ("network", request.in_words()));

@@ -26,7 +26,7 @@ pub(super) struct Pictures<'a> {
     drawn: BTreeMap<String, (u32, u32)>,
 }
 
-/// Whether there was no page yet.
+/// Returns `true` if there was no page yet.
 fn is_blank(record: &StepRecord) -> bool {
     record.url == "about:blank"
 }
@@ -37,7 +37,7 @@ impl<'a> Pictures<'a> {
         Self { artifacts, has_boxes, room: MOST, drawn: BTreeMap::new() }
     }
 
-    /// What the page looked like, for the strip.
+    /// Returns the small picture of the page at a step, for the strip.
     pub(super) fn small(&mut self, record: &StepRecord) -> Option<Markup> {
         let of = |kind: &str| record.artifacts.iter().find(|artifact| artifact.kind == kind);
         let before = of("screenshotBefore").filter(|_| !is_blank(record));

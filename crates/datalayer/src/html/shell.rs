@@ -1,4 +1,4 @@
-//! What the pages share: the document with its policy, and how durations and counts are written.
+//! Parts that the pages share: the document with its policy, and the notation of durations and counts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

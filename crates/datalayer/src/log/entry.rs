@@ -22,7 +22,7 @@ const TAG: &str = "entry";
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Entry {
-    /// The run, first.
+    /// Header of the run: always the first entry.
     Header(Box<RunHeader>),
     /// A call of a model.
     Planning(Box<PlanningRecord>),
@@ -40,7 +40,7 @@ pub enum Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// The run, first.
+    /// Kind of [`Entry::Header`], always first.
     Header,
     /// A call of a model.
     Planning,

@@ -115,7 +115,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the run has ended.
+    /// Returns `true` if the run has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }

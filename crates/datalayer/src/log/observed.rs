@@ -18,7 +18,7 @@ use crate::error::DataError;
 /// Differences in a row.
 const CHAIN: usize = 16;
 
-/// What is stored where an observation is stated by the difference to another one.
+/// Stored form of an observation that is stated as the difference to another one.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Difference {

@@ -39,7 +39,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Torn {
-    /// 1-based line.
+    /// 1-based line that is incomplete.
     pub line: u64,
     /// Its offset in the log, in bytes.
     pub offset: u64,

@@ -169,7 +169,7 @@ struct Job {
 enum Refusal {
     /// An entry before this one failed.
     Earlier,
-    /// This entry failed.
+    /// This entry could not be written or synced to the disk.
     Now(Doing, io::Error),
 }
 
@@ -257,7 +257,8 @@ mod tests {
         }
     }
 
-    /// What a run of three steps saw: steps that were begun, so that input was sent, and steps that were reported.
+    /// Runs three steps and returns the number that were begun, so that input was sent, the number that were reported,
+    /// and the error.
     async fn run_on(disk: Failing) -> (usize, usize, Option<DataError>) {
         let part = |more: serde_json::Value| {
             let mut entry = json!({ "schemaVersion": RECORD_VERSION, "runId": "r1", "origin": "plan", "attempt": 1,

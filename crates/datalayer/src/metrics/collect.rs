@@ -1,4 +1,4 @@
-//! Counts, from entries.
+//! Counts the numbers of a `Summary` from the entries of logs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -173,7 +173,7 @@ struct Times {
     slowest: (u64, String),
 }
 
-/// What is known of the run that is being read.
+/// State of the run that is being read.
 #[derive(Default)]
 struct Current {
     header: Option<RunHeader>,
@@ -326,7 +326,7 @@ impl Collector {
         self.lines.iter()
     }
 
-    /// What all runs so far come to.
+    /// Returns the metrics of all runs so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let mut ends = self.ends.clone();

@@ -11,9 +11,9 @@ use super::summary::Summary;
 pub struct Regression {
     /// The rate, as the summary names it.
     pub rate: &'static str,
-    /// What it was.
+    /// The rate in the baseline, from 0 to 1.
     pub baseline: f64,
-    /// What it is; absent if nothing was counted.
+    /// The rate at present; absent if nothing was counted.
     pub now: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the metrics are, as a document.
+//! The metrics of runs as a document.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Runs by how they ended.
     pub runs: Runs,
-    /// Outputs of models.
+    /// Calls of models, and the validity of their outputs.
     pub plans: Plans,
     /// Preconditions at the first attempt of a step.
     pub preconditions: Preconditions,
-    /// Steps whose first attempt failed, and what became of them.
+    /// Steps whose first attempt failed, and their results.
     pub repairs: Repairs,
     /// Postconditions, without those that held before the step.
     pub postconditions: Postconditions,
-    /// What a run cost that ended well.
+    /// Cost of the runs that ended well.
     pub success: Cost,
-    /// What models read and wrote, in all runs, by model; the first 50 names.
+    /// Tokens that models read and wrote, in all runs, by model; the first 50 names.
     pub models: Vec<ModelUse>,
     /// Steps by verb, most frequent first.
     pub verbs: Vec<Verb>,
-    /// Why attempts failed.
+    /// Failed attempts by cause.
     pub causes: BTreeMap<String, u64>,
     /// Targets whose first attempts sometimes succeed and sometimes fail, least reliable first; the first 20.
     pub flaky_targets: Vec<Mixed>,
@@ -33,7 +33,7 @@ pub struct Summary {
     pub flaky_conditions: Vec<Mixed>,
     /// Runs that did not end well, the first 20.
     pub failed: Vec<FailedRun>,
-    /// What fails: steps by cause, most frequent first; the first 20.
+    /// Failed steps by cause, most frequent first; the first 20.
     pub failures: Vec<FailedStep>,
     /// The steps that take longest at their 90th percentile, all attempts; the first 20.
     pub slow_steps: Vec<Slow>,
@@ -45,19 +45,19 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Runs {
-    /// All.
+    /// All runs, however they ended.
     pub total: u64,
-    /// Ended well.
+    /// Runs that ended well.
     pub ok: u64,
-    /// A step or the task failed.
+    /// Runs in which a step or the task failed.
     pub failed: u64,
-    /// Stopped by policy or for want of consent.
+    /// Runs stopped by policy or for want of consent.
     pub blocked: u64,
-    /// Invalid input.
+    /// Runs with invalid input.
     pub invalid: u64,
-    /// The machinery broke.
+    /// Runs in which the machinery broke.
     pub error: u64,
-    /// Interrupted.
+    /// Runs that were interrupted.
     pub interrupted: u64,
     /// Logs without an end.
     pub cut_off: u64,
@@ -65,11 +65,11 @@ pub struct Runs {
     pub success_rate: Option<f64>,
 }
 
-/// Outputs of models.
+/// Calls of models, and the validity of their outputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Plans {
-    /// Calls of models.
+    /// Calls of models, reformulations and failed ones included.
     pub calls: u64,
     /// Outputs that were valid plans.
     pub valid: u64,
@@ -85,11 +85,11 @@ pub struct Plans {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Preconditions {
-    /// Steps with preconditions.
+    /// Steps that state preconditions, counted once each.
     pub steps: u64,
     /// Steps all of whose preconditions held.
     pub satisfied: u64,
-    /// Their share.
+    /// Share of `satisfied` in `steps`.
     pub first_try_rate: Option<f64>,
 }
 
@@ -97,7 +97,7 @@ pub struct Preconditions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Repairs {
-    /// Steps that ran.
+    /// Steps whose first attempt ran, without those that a repair inserted.
     pub steps: u64,
     /// Steps whose first attempt failed.
     pub needed: u64,
@@ -115,17 +115,17 @@ pub struct Repairs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Postconditions {
-    /// All.
+    /// Postconditions that were judged, in all attempts.
     pub judged: u64,
-    /// Those that held.
+    /// Postconditions that held, of `judged`.
     pub held: u64,
-    /// Their share.
+    /// Share of `held` in `judged`.
     pub rate: Option<f64>,
     /// From the input to the verdict, in milliseconds.
     pub latency_ms: Quantiles,
 }
 
-/// What a run cost that ended well.
+/// Cost of the runs that ended well.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
@@ -133,17 +133,17 @@ pub struct Cost {
     pub duration_ms: Quantiles,
     /// Tokens that models read and wrote.
     pub tokens: Quantiles,
-    /// Steps, all attempts.
+    /// Attempts of steps per run, repairs included.
     pub steps: Quantiles,
 }
 
-/// What one model read and wrote.
+/// Tokens that one model read and wrote.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelUse {
     /// The model, as its server names it; empty if nobody named it.
     pub model: String,
-    /// Calls.
+    /// Number of its calls.
     pub calls: u64,
     /// Tokens that it read.
     pub input_tokens: u64,
@@ -155,11 +155,11 @@ pub struct ModelUse {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Verb {
-    /// The verb.
+    /// Name of the verb, such as `click`.
     pub verb: String,
-    /// Attempts.
+    /// Attempts of all steps with this verb.
     pub attempts: u64,
-    /// Attempts that failed.
+    /// Attempts whose result was not ok.
     pub failed: u64,
     /// How long an attempt took, in milliseconds.
     pub duration_ms: Quantiles,
@@ -169,11 +169,11 @@ pub struct Verb {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Mixed {
-    /// What, in words.
+    /// The target or the condition, in words.
     pub what: String,
-    /// How often it went well.
+    /// Number of times that it succeeded or held.
     pub ok: u64,
-    /// How often it did not.
+    /// Number of times that it did not.
     pub failed: u64,
     /// Runs in which it did not, the first five.
     pub runs: Vec<String>,
@@ -183,7 +183,7 @@ pub struct Mixed {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FailedStep {
-    /// Why.
+    /// Name of the cause, as in the log.
     pub cause: String,
     /// The verb and its target, in words.
     pub what: String,
@@ -197,9 +197,9 @@ pub struct FailedStep {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Slow {
-    /// What: a step in words, or the method and address of requests, without queries, with `*` for ids.
+    /// A step in words, or the method and address of requests, without queries, with `*` for ids.
     pub what: String,
-    /// How often it failed, or was answered with an error.
+    /// Number of times that it failed, or was answered with an error.
     pub failed: u64,
     /// How long it took, in milliseconds, to two significant digits.
     pub duration_ms: Quantiles,
@@ -211,19 +211,19 @@ pub struct Slow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunLine {
-    /// The run.
+    /// Id of the run; empty if its log has no header.
     pub run_id: String,
     /// How it ended; `cutOff` for a log without an end.
     pub result: String,
     /// The task in words; absent for a plan.
     pub task: Option<String>,
-    /// What it is about: its task, its test case, or its plan and where that ran.
+    /// The subject of the run: its task, its test case, or its plan and where that ran.
     pub title: Option<String>,
     /// When it started: milliseconds since 1970.
     pub started_ms: u64,
     /// From its start to its end; absent without an end.
     pub duration_ms: Option<u64>,
-    /// Attempts of steps.
+    /// Attempts of steps, repairs included.
     pub attempts: u64,
     /// Tokens that models read and wrote.
     pub tokens: u64,
@@ -235,15 +235,15 @@ pub struct RunLine {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FailedRun {
-    /// The run.
+    /// Id of the run; empty if its log has no header.
     pub run_id: String,
     /// How it ended; `cutOff` for a log without an end.
     pub result: String,
     /// The last step that failed: its position in order of execution.
     pub step_index: Option<u32>,
-    /// Why it failed.
+    /// Cause of that step's failure; absent if no step failed.
     pub cause: Option<String>,
-    /// Expected against seen.
+    /// Message of the failure, at most 300 characters.
     pub message: Option<String>,
 }
 
@@ -251,7 +251,7 @@ pub struct FailedRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quantiles {
-    /// How many values.
+    /// Number of values that were counted.
     pub count: u64,
     /// Half are at most this.
     pub p50: u64,
@@ -259,7 +259,7 @@ pub struct Quantiles {
     pub p90: u64,
     /// Ninety-nine of a hundred are at most this.
     pub p99: u64,
-    /// The greatest.
+    /// The greatest value, rounded down like the others.
     pub max: u64,
 }
 

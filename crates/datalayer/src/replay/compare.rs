@@ -1,4 +1,4 @@
-//! What a replay did differently.
+//! Differences between a replay and its recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub const COMPARISON_VERSION: &str = "1.0";
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Comparison {
-    /// [`COMPARISON_VERSION`].
+    /// Version of the format: [`COMPARISON_VERSION`] when written.
     pub schema_version: String,
     /// The run that was recorded.
     pub recorded: Option<RunId>,
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub divergences: Vec<Divergence>,
 }
 
-/// One difference.
+/// One difference between a step's replay and its recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -40,15 +40,15 @@ pub struct Divergence {
     pub step: u32,
     /// The step in words.
     pub action: String,
-    /// What differs.
+    /// The kind of the difference.
     pub kind: DivergenceKind,
-    /// What the recording has, and the replay has not.
+    /// Details that the recording has and the replay does not.
     pub recorded: Vec<String>,
-    /// What the replay has, and the recording has not.
+    /// Details that the replay has and the recording does not.
     pub replayed: Vec<String>,
 }
 
-/// What differs.
+/// Kind of a difference between a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -59,7 +59,7 @@ pub enum DivergenceKind {
     Repair,
     /// The step was not reached.
     Missing,
-    /// Result and cause.
+    /// The result or the cause differs.
     Outcome,
     /// The URL after the step.
     Url,
@@ -67,12 +67,12 @@ pub enum DivergenceKind {
     Requests,
     /// Console errors and uncaught exceptions.
     Console,
-    /// A screenshot.
+    /// A screenshot differs from the recorded one.
     Picture,
 }
 
 impl DivergenceKind {
-    /// Whether the replay got there nevertheless: the plan has drifted, the page may be right.
+    /// Returns `true` if the replay got there nevertheless: the plan has drifted, the page may be right.
     #[must_use]
     pub const fn is_drift(self) -> bool {
         matches!(self, Self::Target | Self::Repair)
@@ -95,7 +95,7 @@ impl DivergenceKind {
 }
 
 impl Comparison {
-    /// Whether the replay did what the recording says.
+    /// Returns `true` if the replay has no difference from the recording.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.divergences.is_empty()

@@ -28,11 +28,11 @@ use crate::log::Run;
 /// The version of the recording format, raised by the same rule as that of the record.
 pub const RECORDING_VERSION: &str = "1.0";
 
-/// What a run did: a plan with declared targets, and what else is known of each target.
+/// The actions of a run: a plan with declared targets, and further facts about each target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recording {
-    /// [`RECORDING_VERSION`].
+    /// Version of the format: [`RECORDING_VERSION`] when written.
     pub schema_version: String,
     /// The URL to open first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub struct Recording {
     pub(super) sources: Vec<usize>,
 }
 
-/// What is known of a target beside the locator that the plan declares.
+/// Facts about a target beside the locator that the plan declares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Former {
@@ -115,7 +115,7 @@ impl Recording {
         Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
     }
 
-    /// The same with only the steps at these positions, ascending, and the targets that those name.
+    /// Returns a copy with only the steps at these positions, ascending, and the targets that those name.
     #[must_use]
     pub fn keeping(&self, steps: &[usize]) -> Self {
         let mut kept = self.clone();
@@ -149,7 +149,8 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The same on another page to start on: what the plan opens on the former origin, it opens on the new one.
+    /// Returns the recording on another page to start on: URLs that the plan opens on the former origin are moved to
+    /// the new one.
     #[must_use]
     pub fn starting_on(mut self, url: &str) -> Self {
         let origins = self.url.as_deref().and_then(origin).zip(origin(url));
@@ -178,8 +179,8 @@ pub(crate) fn origin(url: &str) -> Option<String> {
         .map(|origin| origin.ascii_serialization())
 }
 
-/// Whether the record at a position is part of the replay, if the run ended with the failure of the step at `failed`,
-/// which is what a replay is to show again.
+/// Returns `true` if the record at a position is part of the replay, given that the run ended with the failure of the
+/// step at `failed`, which a replay is to show again.
 fn is_kept(at: usize, record: &StepRecord, failed: Option<usize>) -> bool {
     let is_opening = record.origin == StepOrigin::Start && matches!(record.action.action, Action::Navigate(_));
     match record.result {
@@ -211,7 +212,7 @@ fn replayable(record: &StepRecord, credential: Option<&CredentialRef>) -> Result
     if is_redacted(&step.action) { Err(Unreplayable::Redacted) } else { Ok(step) }
 }
 
-/// Whether a mask or a digest is anywhere in it.
+/// Returns `true` if a mask or a digest is anywhere in it.
 pub(super) fn is_redacted(part: &impl Serialize) -> bool {
     fn within(value: &Value) -> bool {
         match value {
@@ -273,7 +274,7 @@ fn is_by_place(locator: &Locator) -> bool {
     is_path || locator.turns_on_position()
 }
 
-/// What a page says of an element that a declared locator found.
+/// Returns the locators that follow from an element that a declared locator found.
 fn of_element(element: &ElementFacts) -> Vec<Locator> {
     let test_id = element.test_id.as_deref().map(Locator::test_id);
     let named = Some(&element.name).filter(|name| !name.is_empty()).map(|name| Locator::role(element.role, name));

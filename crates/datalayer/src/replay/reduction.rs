@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub struct Reduction {
     kept: Vec<usize>,
-    /// How many parts are left out at once; 0 at the end.
+    /// Number of parts that are left out at once; 0 at the end.
     chunk: usize,
     /// The first of them, as a position in `kept`.
     at: usize,
-    /// Whether something was left out since the first part was tried.
+    /// `true` if something was left out since the first part was tried.
     was_reduced: bool,
     /// Candidates that are not enough.
     refused: BTreeSet<Vec<usize>>,
@@ -35,7 +35,7 @@ impl Reduction {
         &self.kept
     }
 
-    /// What to try next, ascending; `None` at the end.
+    /// Returns the candidate to try next, ascending; `None` at the end.
     #[must_use]
     pub fn candidate(&self) -> Option<Vec<usize>> {
         let is_left_out = |position: usize| (self.at..self.at + self.chunk).contains(&position);
@@ -43,7 +43,7 @@ impl Reduction {
         (self.chunk > 0).then(|| rest.map(|(_, part)| *part).collect())
     }
 
-    /// Whether the candidate is enough.
+    /// Records the verdict on the candidate: `true` if it is enough.
     pub fn judge(&mut self, is_enough: bool) {
         let Some(candidate) = self.candidate() else { return };
         if is_enough {

@@ -17,19 +17,20 @@ use crate::log::Run;
 pub struct Signature {
     /// The verb of the step.
     pub verb: &'static str,
-    /// What its target means: the declared locator, or role and name of what was observed. `None` for verbs without one.
+    /// Meaning of its target: the declared locator, or role and name of the observed candidate. `None` for verbs
+    /// without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The URL of the page, without what looks generated.
     pub page: String,
-    /// Where it failed.
+    /// The stage at which it failed.
     pub stage: Stage,
-    /// Why it failed.
+    /// The cause of its failure.
     pub cause: Cause,
     /// The conditions that it waited for or asserted, or that did not hold before or after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// What went wrong in the page because of the step, in words: alerts, refused values, failed requests.
+    /// Problems in the page because of the step, in words: alerts, refused values, failed requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -61,7 +62,8 @@ impl Signature {
         })
     }
 
-    /// Whether both may be of one failure, though one run named its targets by observed ids and the other by locators.
+    /// Returns `true` if both may be of one failure, though one run named its targets by observed ids and the other by
+    /// locators.
     #[must_use]
     pub fn resembles(&self, other: &Self) -> bool {
         (self.verb, &self.page, self.stage, self.cause) == (other.verb, &other.page, other.stage, other.cause)

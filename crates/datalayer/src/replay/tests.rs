@@ -159,7 +159,7 @@ fn another_start_moves_what_lies_on_its_origin() {
     assert_eq!(urls, ["http://b.test:81/cart?x=1", "http://a.test.evil/"]);
 }
 
-/// What a replay of the one step of `then` as `now` differs in.
+/// Returns the kinds of the differences of a replay as `now` of the one step of `then`.
 fn kinds(then: &Value, now: &[Value]) -> Vec<DivergenceKind> {
     let run = log(START, std::slice::from_ref(then), "ok");
     let replayed = log("http://b.test/", now, "ok");

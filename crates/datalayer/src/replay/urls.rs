@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::traffic::VOLATILE;
 
-/// What is left out of a comparison.
+/// URLs and origins that are left out of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Likeness {
     ignored: RegexSet,

@@ -45,13 +45,13 @@ pub(crate) const VOLATILE: [&str; 1] = ["_"];
 /// Bodies beyond this are not served: a recording may come from anywhere.
 const MAX_BODY: u64 = 64 << 20;
 
-/// What a replay has to have as the recording had it, so that pages make the same requests.
+/// Setting that a replay has to share with the recording, so that pages make the same requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Setting {
-    /// [`TRAFFIC_VERSION`].
+    /// Version of the format: [`TRAFFIC_VERSION`] when written.
     pub schema_version: String,
-    /// Of randomness.
+    /// The seed of randomness.
     pub seed: u32,
     /// When each document's clock begins: milliseconds since 1970.
     pub epoch_ms: u64,
@@ -84,11 +84,11 @@ impl Setting {
 pub struct Exchange {
     /// When its response began: milliseconds since 1970.
     pub ts_ms: u64,
-    /// The method.
+    /// HTTP method of the request.
     pub method: String,
-    /// The URL.
+    /// Absolute URL of the request, with the values of tokens replaced.
     pub url: String,
-    /// What it was for, as Chrome spells it.
+    /// Type of the resource, as Chrome spells it.
     pub resource_type: String,
     /// Names and values of the request's header fields.
     pub request_headers: Vec<(String, String)>,
@@ -113,8 +113,9 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Whether it is a WebSocket. Its body is then what went over it, as JSON: `messages`, each with `type` (`send` or
-    /// `receive`), `time` (seconds since 1970), `opcode` and `data`, and how many were `omitted`.
+    /// Returns `true` if it is a WebSocket. Its body is then the messages that went over it, as JSON: `messages`, each
+    /// with `type` (`send` or `receive`), `time` (seconds since 1970), `opcode` and `data`, and how many were
+    /// `omitted`.
     #[must_use]
     pub fn is_socket(&self) -> bool {
         self.resource_type == "WebSocket"
@@ -285,13 +286,13 @@ impl Iterator for Exchanges {
 
 // ------------------------------------------------------------------------------------------- fixtures
 
-/// What distinguishes requests, and what becomes of those beyond the recording.
+/// Rules that distinguish requests, and handle those beyond the recording.
 #[derive(Clone, Debug)]
 pub struct FixtureRules {
     /// Parameters of URLs that do not distinguish requests.
     pub volatile_parameters: Vec<String>,
-    /// Whether a request that comes more often than in the recording is a miss. Otherwise it gets the last reply again, as
-    /// a page that asks at intervals needs it.
+    /// `true` if a request that comes more often than in the recording is a miss. Otherwise it gets the last reply
+    /// again, as a page that asks at intervals needs it.
     pub is_strict: bool,
     /// The positions of the exchanges that are there at all; `None` for all.
     pub only: Option<BTreeSet<usize>>,
@@ -316,7 +317,7 @@ struct Inner {
     served: Mutex<BTreeSet<usize>>,
 }
 
-/// What is equal for requests that are the same.
+/// Key that is equal for equal requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     method: String,

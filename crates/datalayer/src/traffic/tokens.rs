@@ -1,7 +1,8 @@
 //! Tokens of sessions in recorded traffic.
 //!
-//! What a server hands out to recognise somebody is replaced by a placeholder wherever it stands: in the response that sets
-//! it, and in all that later requests and responses repeat of it. Pages get the placeholder in a replay, and so send it.
+//! A value that a server hands out to recognise a client is replaced by a placeholder wherever it stands: in the
+//! response that sets it, and wherever later requests and responses repeat it. Pages get the placeholder in a replay,
+//! and so send it.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,7 +108,7 @@ impl Tokens {
     }
 }
 
-/// Whether a member or a header field of this name holds a token.
+/// Returns `true` if a member or a header field of this name holds a token.
 pub(crate) fn is_named_token(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     NAMES.iter().any(|part| name.contains(part))

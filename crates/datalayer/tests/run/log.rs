@@ -1,4 +1,4 @@
-//! What the log promises: durable before it returns, readable wherever it was cut, silent about secrets.
+//! Tests of the log's promises: durable before it returns, readable wherever it was cut, silent about secrets.
 
 use std::fs;
 use std::sync::Arc;

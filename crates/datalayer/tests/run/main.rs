@@ -1,4 +1,4 @@
-//! What the log and the judge promise, on files and under fire.
+//! Tests of the promises of the log and the judge, on files and under fire.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

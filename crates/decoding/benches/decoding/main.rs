@@ -1,12 +1,12 @@
-//! What grammars for decoders cost, and ten thousand plans under the mask of a real vocabulary.
+//! Benchmarks of decoder grammars, and the decoding of ten thousand plans under the mask of a real vocabulary.
 //!
 //! `cargo xtask bench --decoding` and `cargo xtask soak --plans` build and run it:
 //!
 //! - `decoding plans COUNT SEED THREADS FILE` decodes plans from random logits on random pages and policies, judges
-//!   each of them, and writes what came of it as JSON.
+//!   each of them, and writes the results as JSON.
 //! - `decoding measure FILE` measures, and writes the numbers as JSON.
 //!
-//! Invariant: nothing is judged here that the language does not judge itself; what is counted is in the file.
+//! Invariant: nothing is judged here that the language does not judge itself; everything counted is in the file.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be set up has failed")]
 

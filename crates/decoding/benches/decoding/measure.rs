@@ -1,4 +1,5 @@
-//! What it costs to make a grammar of a page, to mask by it, to read a stream by it; and what a plan costs in tokens.
+//! Measures the cost of making a grammar for a page, of masking and of reading a stream by it, and the cost of plans in
+//! tokens.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -174,7 +175,7 @@ const PLANS: [&str; 3] = [
     r#"{"version":"1.0","last":{"type":"finish","result":"Order 5001 was placed."}}"#,
 ];
 
-/// What plans cost in tokens in each form.
+/// Returns the cost of plans in tokens in each form.
 fn forms() -> Value {
     let of = |plans: &[String]| {
         let mut sums = [0_usize; 3];

@@ -46,7 +46,7 @@ pub(crate) fn page(count: usize, first: usize) -> Observation {
     }
 }
 
-/// What a run allows that was started there.
+/// Returns the policy of a run that was started on the page's site.
 pub(crate) fn policy() -> Policy {
     Policy::new(Profile::Auto).starting_at("https://shop.test/").unwrap()
 }

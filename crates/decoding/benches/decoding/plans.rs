@@ -23,7 +23,7 @@ const PER_PAGE: u64 = 10;
 /// Every so manyth page has texts as long as products have them; noise fills each to its end.
 const LONG_TEXTS: u64 = 10;
 
-/// Sums over plans.
+/// Sums and failures over plans, kept by each thread and added up at the end.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     plans: u64,

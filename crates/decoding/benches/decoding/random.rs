@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuebook_decoding::mask::Logits;
 
-/// SplitMix64: <https://prng.di.unimi.it/splitmix64.c>
+/// The generator SplitMix64: <https://prng.di.unimi.it/splitmix64.c>
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

@@ -6,7 +6,7 @@ use cuebook_decoding::mask::Vocabulary;
 const SIZE: u32 = 200_019;
 /// From here on tokens are special: they stand for no text.
 const SPECIAL: u32 = 199_998;
-/// `<|endoftext|>`.
+/// The token `<|endoftext|>`, which ends a sentence.
 const END: u32 = 199_999;
 
 /// The vocabulary. Takes a second or two.

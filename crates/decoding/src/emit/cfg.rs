@@ -10,7 +10,7 @@ pub(crate) struct Cfg {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A named expression.
+/// An expression that others refer to by name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
     /// Lower-case letters, digits and hyphens, the first a letter.
@@ -20,17 +20,17 @@ pub(crate) struct Rule {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
-    /// These characters.
+    /// Exactly these characters, unescaped; a notation escapes them.
     Literal(String),
     /// One character of a class.
     Class(Class),
     /// One after the other.
     Sequence(Vec<Expression>),
-    /// One of them.
+    /// One of several expressions.
     Choice(Vec<Expression>),
     /// Repeated within these bounds.
     Repeat(Box<Expression>, u32, u32),
-    /// A rule.
+    /// Reference to a rule by its name.
     Rule(String),
     /// A JSON string with this many characters.
     JsonString(u32, u32),
@@ -48,16 +48,16 @@ pub(crate) enum Class {
     UrlCharacter,
     /// Lower-case letters and digits.
     Label,
-    /// Letters.
+    /// ASCII letters of either case.
     Letter,
-    /// What a pattern is written with.
+    /// Characters with which a pattern is written.
     Pattern,
     /// Anything but a line break.
     InLine,
 }
 
 impl Cfg {
-    /// The same without rules that no sentence uses: a form may write differently what a definition says.
+    /// Removes the rules that no sentence uses: a form may write a definition in a different way.
     pub(crate) fn without_unused(mut self) -> Self {
         let mut used: Vec<String> = self.rules.first().map(|rule| rule.name.clone()).into_iter().collect();
         let mut next = 0;
@@ -130,7 +130,7 @@ impl Expression {
         Self::Sequence(held.chain([Self::Choice(keys.collect())]).collect())
     }
 
-    /// The same between quotes.
+    /// Puts the expression between double quotes.
     pub(crate) fn quoted(self) -> Self {
         Self::Sequence(vec![Self::literal("\""), self, Self::literal("\"")])
     }
@@ -185,7 +185,7 @@ pub(crate) fn members(members: Vec<(Expression, crate::ir::Presence)>, started: 
     }
 }
 
-/// Whether a member precedes it.
+/// Presence of a member before the list that [`members`] writes: it decides where commas stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Started {
     Yes,

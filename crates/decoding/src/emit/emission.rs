@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// A dialect.
+/// Notation in which an engine takes a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -14,17 +14,17 @@ pub enum Target {
     OpenAi,
     /// At most twenty function definitions, as OpenAI and those that follow it take them.
     Tools,
-    /// Anthropic's tools.
+    /// Anthropic's tools, with `strict` if their documented limits allow it.
     Anthropic,
-    /// Gemini's `responseSchema`.
+    /// Gemini's `responseSchema`, with steps of one shape for all verbs.
     Gemini,
     /// Ollama's `format`, and llama.cpp's `json_schema`.
     Ollama,
     /// `json_schema` of servers that are compatible with OpenAI: vLLM, SGLang, llama.cpp and others.
     Compatible,
-    /// llama.cpp's grammars.
+    /// GBNF, the grammars of llama.cpp, for plans as JSON.
     Gbnf,
-    /// llguidance's grammars.
+    /// Lark as llguidance takes it, for plans as JSON; token masks are compiled from it.
     Lark,
     /// XGrammar's grammars, as vLLM takes them.
     Ebnf,
@@ -33,7 +33,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Every dialect.
+    /// Every dialect, in the order of their declaration.
     pub const ALL: [Self; 11] = [
         Self::JsonSchema,
         Self::OpenAi,
@@ -67,16 +67,16 @@ impl Target {
     }
 }
 
-/// What a dialect could not say; `check` finds it instead.
+/// Constraint that a dialect could not express; `check` enforces it instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Loss {
     /// The order of members.
     MemberOrder,
-    /// How long strings may be.
+    /// The greatest length of strings.
     Lengths,
-    /// Between which bounds integers lie.
+    /// The bounds of integers.
     Ranges,
     /// The number of items of an array.
     ItemCounts,
@@ -90,9 +90,9 @@ pub enum Loss {
     Combinations,
     /// Conditions before and after a step; the defaults apply.
     Conditions,
-    /// That a step that leaves the page is the last.
+    /// The rule that a step that leaves the page is the last.
     LastStep,
-    /// That the engine keeps to the schema at all: its strict mode does not take one of this size.
+    /// Adherence of the engine to the schema at all: its strict mode does not take one of this size.
     Strictness,
 }
 
@@ -100,26 +100,26 @@ pub enum Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitUse {
-    /// What is limited.
+    /// Name of the limited quantity.
     pub limit: &'static str,
-    /// How much there is of it.
+    /// Amount that the grammar uses.
     pub used: u64,
-    /// How much there may be.
+    /// Greatest amount that the dialect allows.
     pub allowed: u64,
 }
 
 impl LimitUse {
-    /// Whether it is kept.
+    /// Returns `true` if the limit is kept.
     #[must_use]
     pub const fn is_within(&self) -> bool {
         self.used <= self.allowed
     }
 }
 
-/// What is handed to an engine.
+/// Form in which a grammar is handed to an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A JSON document.
+    /// A JSON document: a schema, a list of tools, or the members of a request that hold them.
     Json(Value),
     /// A text in the dialect's notation.
     Text(String),
@@ -128,18 +128,18 @@ pub enum Body {
 /// A grammar in one dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emission {
-    /// The dialect.
+    /// The dialect in which it is written.
     pub target: Target,
-    /// What is handed to an engine.
+    /// The grammar as it is handed to an engine.
     pub body: Body,
-    /// What it does not say.
+    /// Constraints that it does not express.
     pub lost: Vec<Loss>,
     /// How near it is to the dialect's limits; none where the dialect has none.
     pub limits: Vec<LimitUse>,
 }
 
 impl Emission {
-    /// Whether it keeps every limit of its dialect.
+    /// Returns `true` if it keeps every limit of its dialect.
     #[must_use]
     pub fn is_within_limits(&self) -> bool {
         self.limits.iter().all(LimitUse::is_within)

@@ -27,7 +27,7 @@ pub(crate) fn write_ebnf(cfg: &Cfg) -> String {
 struct Gbnf {
     /// The separator within a rule's name.
     between_words: &'static str,
-    /// Whether strings have a greatest length.
+    /// `true` if strings have a greatest length.
     bounds_text: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Variants merged into one object, for dialects without unions at their root or without room for them.
 //!
-//! What is merged says less: which options belong to which select, or that text excludes a secret, is lost,
-//! and `check` finds it.
+//! Merging loses constraints: which options belong to which select, or the rule that text excludes a secret. `check`
+//! finds violations of them.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use super::schema_writer::{Style, Writer};
 use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
 use crate::toolset::{THOUGHT, tool_of, tool_of_registered, verbs_of};
 
-/// One tool.
+/// One tool before a provider's wrapping: a verb, several verbs that share it, or a registered action.
 pub(super) struct Tool {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) parameters: Value,
 }
 
-/// What tools leave out, so that they stay small: how a step is judged, bounded and explained, and what has a default.
+/// Members that tools leave out to stay small: how a step is judged, bounded and explained, and those with a default.
 const NOT_PLAIN: &[&str] = &[
     "pre",
     "post",
@@ -97,7 +97,7 @@ fn verb_among(variants: &[&Variant]) -> Member {
     Member { name: "type".to_owned(), node: Node::Enum(verbs), presence: Presence::Required }
 }
 
-/// What a tool is for; of several verbs, each with its parameters.
+/// Returns the description of a tool; for a tool of several verbs, each verb with its parameters.
 fn described(variants: &[&Variant]) -> String {
     let mut told: Vec<(&str, String)> = Vec::new();
     let is_alone = variants.iter().all(|variant| variant.name == variants[0].name);

@@ -8,9 +8,9 @@ pub(crate) trait Notation {
     const DEFINES: &'static str;
     /// After the last rule.
     const EPILOGUE: &'static str;
-    /// A rule's name.
+    /// Spells a rule's name, which is of lower-case letters, digits and hyphens.
     fn name(&self, name: &str) -> String;
-    /// These characters.
+    /// Spells exactly these characters, quoted and escaped.
     fn literal(&self, text: &str) -> String;
     /// One character of a class.
     fn class(&self, class: Class) -> String;

@@ -48,7 +48,7 @@ pub(super) fn compatible(document: &Document) -> Emission {
     Emission { target: Target::Compatible, body: Body::Json(schema), lost, limits: Vec::new() }
 }
 
-/// The same plan in full.
+/// Returns the document with every member of the plan required.
 fn whole(document: &Document) -> Document {
     let Node::Object(members) = &document.root else { return document.clone() };
     let members = members.iter().map(|member| Member { presence: Presence::Required, ..member.clone() });
@@ -96,7 +96,7 @@ pub(super) fn gemini(document: &Document) -> Emission {
     Emission { target: Target::Gemini, body: Body::Json(body), lost, limits }
 }
 
-/// The same plan with every step of the merged shape.
+/// Returns the document with every step of the merged shape.
 fn flattened(document: &Document) -> Document {
     let Node::Object(members) = &document.root else { return document.clone() };
     let members = members

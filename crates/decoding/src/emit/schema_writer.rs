@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::emission::Loss;
 use crate::ir::{Document, KEYS, LABEL_MAX, MODIFIERS, Member, Node, PATTERN_CLASS, Presence, Text, UrlOrigin};
 
-/// What a dialect of JSON Schema knows.
+/// Features of a dialect of JSON Schema.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one documented feature of a dialect")]
 pub(super) struct Style {
@@ -17,15 +17,15 @@ pub(super) struct Style {
     pub(super) constants: bool,
     /// Members may be omitted; otherwise they are null.
     pub(super) optional_members: bool,
-    /// `minLength` and `maxLength`.
+    /// `minLength` and `maxLength`; otherwise [`Loss::Lengths`].
     pub(super) lengths: bool,
-    /// `minimum` and `maximum`.
+    /// `minimum` and `maximum`; otherwise [`Loss::Ranges`].
     pub(super) ranges: bool,
-    /// `minItems` and `maxItems`.
+    /// `minItems` and `maxItems`; otherwise [`Loss::ItemCounts`].
     pub(super) item_bounds: bool,
-    /// `pattern`.
+    /// `pattern`; otherwise [`Loss::Patterns`] or [`Loss::Origins`].
     pub(super) patterns: bool,
-    /// `additionalProperties: false`.
+    /// `additionalProperties: false` in every object.
     pub(super) closed_objects: bool,
     /// `propertyOrdering`, where the order of members is not kept otherwise.
     pub(super) property_ordering: bool,
@@ -241,7 +241,7 @@ fn nullable(mut schema: Value) -> Value {
     json!({ "anyOf": [schema, { "type": "null" }] })
 }
 
-/// Whether an enum holds ids of candidates.
+/// Returns `true` if all values of an enum are ids of candidates.
 pub(super) fn is_ids(values: &[Value]) -> bool {
     values
         .iter()

@@ -1,6 +1,6 @@
 //! Moves repeated expressions to shared rules.
 //!
-//! What every step may end with is written once ([`share_tails`]), for all dialects.
+//! The tails that every step may have are written once ([`share_tails`]), for all dialects.
 //!
 //! llama.cpp unrolls a repetition in place, counts every rule that a group expands to, and refuses groups of
 //! over 2,000 that are repeated or optional. A rule of its own counts once, and a grammar of forty equal strings is
@@ -10,7 +10,8 @@
 
 use super::cfg::{Cfg, Expression, Rule};
 
-/// The same grammar with strings and repetitions as rules. Linear in the grammar times the different repetitions.
+/// Returns an equivalent grammar with strings and repetitions as rules. Linear in the grammar times the number of
+/// different repetitions.
 pub(crate) fn share(cfg: &Cfg) -> Cfg {
     let mut shared = Shared { taken: cfg.rules.iter().map(|rule| rule.name.clone()).collect(), rules: Vec::new() };
     let rules: Vec<Rule> = cfg
@@ -24,8 +25,8 @@ pub(crate) fn share(cfg: &Cfg) -> Cfg {
 /// The fewest optional parts that are worth a rule.
 const TAIL: usize = 3;
 
-/// The same grammar with a rule for each run of optional parts that several sequences end with, or end with but for
-/// a closing part. Quadratic in the length of a run, linear in the grammar.
+/// Returns an equivalent grammar with a rule for each run of optional parts that several sequences end with, or end
+/// with but for a closing part. Quadratic in the length of a run, linear in the grammar.
 pub(crate) fn share_tails(mut cfg: Cfg) -> Cfg {
     let mut runs: Vec<Vec<Expression>> = Vec::new();
     for rule in &cfg.rules {

@@ -9,12 +9,12 @@ use super::write::emit;
 use crate::caps::Caps;
 use crate::spec::{GrammarSpec, any_page, specialise_with};
 
-/// What was done to make a grammar fit its dialect.
+/// Reduction that made a grammar fit its dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Degraded {
-    /// Nothing.
+    /// No reduction: the grammar fits as it is.
     #[default]
     Nothing,
     /// Only this many candidates are offered, the most useful first.

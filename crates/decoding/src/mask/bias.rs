@@ -24,7 +24,7 @@ const fn weight(class: RiskClass) -> f64 {
     }
 }
 
-/// What a failure weighs, beside [`weight`].
+/// Cost of each failure of a step, in addition to [`weight`].
 const FAILURE: f64 = 0.5;
 
 /// Weighs tokens by the cost of the steps that they lead to: their risk, and how often the same has failed.
@@ -36,7 +36,8 @@ pub(super) struct Bias<'s> {
 }
 
 impl Bias<'_> {
-    /// What a token changes of ln ψ after `scan`: over the rest of the open step, and over the step that it begins.
+    /// Returns the change of ln ψ that a token causes after `scan`, over the rest of the open step and over the step
+    /// that it begins.
     pub(super) fn of(&self, scan: &AnyScan, token: &[u8]) -> f64 {
         let mut scan = scan.clone();
         let mut before = scan.step().map(|step| self.ln_psi(step));

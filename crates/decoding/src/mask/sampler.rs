@@ -9,7 +9,7 @@ use crate::spec::GrammarSpec;
 
 /// A model that predicts the next token.
 pub trait Logits {
-    /// Its error.
+    /// Error of one prediction, returned as [`DecodeError::Engine`].
     type Error;
 
     /// The logits of the next token after `tokens`, one for each token of the vocabulary.
@@ -36,10 +36,10 @@ impl Default for DecodeOptions {
     }
 }
 
-/// A decoded sentence.
+/// A decoded sentence and its confidences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
-    /// Its text.
+    /// Text of the sentence, in the form of [`DecodeOptions::form`].
     pub text: String,
     /// Its tokens, without the end token.
     pub tokens: Vec<u32>,
@@ -54,7 +54,7 @@ pub enum DecodeError<E> {
     /// The mask or its vocabulary failed.
     #[error(transparent)]
     Mask(#[from] MaskError),
-    /// The engine failed.
+    /// The engine could not predict the next token.
     #[error("the engine failed")]
     Engine(E),
 }

@@ -18,7 +18,7 @@ pub enum Form {
     ToolCalls,
     /// Steps of `{"tool", "args"}`.
     PlannerOutput,
-    /// `<Thought>…</Thought><Action>click(223)</Action>`.
+    /// Tags around a thought and a step: `<Thought>…</Thought><Action>click(223)</Action>`.
     ThoughtAction,
     /// A verb and its arguments a line.
     Lines,

@@ -133,7 +133,7 @@ pub(super) fn value(text: &str, author: Author) -> Result<Value, Violations> {
     wire::parse(find(text, author)?.text).map_err(refused)
 }
 
-/// See [`value`].
+/// Like [`value`], but returns where the document is, unparsed.
 pub(super) fn find(text: &str, author: Author) -> Result<Document<'_>, Violations> {
     let text = plain(text);
     if is_json(text) {
@@ -167,7 +167,7 @@ pub(super) fn find(text: &str, author: Author) -> Result<Document<'_>, Violation
     Err(vec![malformed("", message)].into())
 }
 
-/// Whether a plan stands somewhere in a text.
+/// Returns `true` if a plan stands anywhere in the text.
 pub(super) fn holds_plan(text: &str) -> bool {
     documents(text).iter().any(Document::is_plan)
 }
@@ -216,7 +216,7 @@ fn documents(text: &str) -> Vec<Document<'_>> {
     found
 }
 
-/// Whether a document is a plan, or calls, in any of the forms.
+/// Returns `true` if the document is a plan, or tool calls, in any of the forms.
 fn looks_like_plan(value: &Value) -> bool {
     let has = |value: &Value, names: &[&str]| names.iter().any(|name| value.get(name).is_some());
     let is_step = |value: &Value| has(value, &["type", "tool"]);
@@ -226,7 +226,7 @@ fn looks_like_plan(value: &Value) -> bool {
     }
 }
 
-/// Whether an object or an array of objects begins here, rather than a word in brackets.
+/// Returns `true` if the text begins with an object or an array of objects, rather than a word in brackets.
 fn opens_json(text: &str) -> bool {
     let mut characters = text.chars().filter(|c| !c.is_whitespace());
     match (characters.next(), characters.next()) {
@@ -254,7 +254,7 @@ fn refused(error: ReadError) -> Violations {
     vec![malformed(error.path, error.message)].into()
 }
 
-/// Whether a text is JSON in form, whatever its objects hold.
+/// Returns `true` if the text is JSON in form, whatever its objects hold.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -1,8 +1,8 @@
-//! What a JSON document resembles.
+//! Recognises a JSON document as tool calls by its members.
 
 use serde_json::Value;
 
-/// Whether the value looks like tool calls.
+/// Returns `true` if the value looks like tool calls.
 pub(super) fn is_tool_call(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(is_tool_call),

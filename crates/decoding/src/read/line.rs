@@ -11,10 +11,10 @@ use super::json;
 use super::malformed::malformed;
 use crate::line_form::{positional, positional_of_condition};
 
-/// What a dialect of the form is used to.
+/// Deviation of a dialect from the line form that the reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Habit {
-    /// `click(223)` means `c223`.
+    /// Numbers are ids of candidates: `click(223)` means `c223`.
     NumbersAreIds,
 }
 

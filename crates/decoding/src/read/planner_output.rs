@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::json;
 use super::malformed::malformed;
 
-/// Whether a value is such a step, a list of them, or a plan that holds one.
+/// Returns `true` if the value is a step with a `tool`, a list of them, or a plan that holds one.
 pub(super) fn is_one(value: &Value) -> bool {
     let steps = if value.is_array() { Some(value) } else { value.get("steps") };
     let is_step = |step: &Value| step.get("tool").is_some();

@@ -8,7 +8,7 @@ use super::json;
 use super::line;
 use super::malformed::malformed;
 
-/// Whether a text has a thought or an action in tags.
+/// Returns `true` if the text has a thought or an action in tags.
 pub(super) fn is_in(text: &str) -> bool {
     text.contains("<Action>") || text.contains("<Thought>")
 }

@@ -30,7 +30,7 @@ struct Judges {
     schema: Matcher,
 }
 
-/// What they say of one text.
+/// Verdicts of the judges on one text.
 #[derive(Debug, PartialEq, Eq)]
 struct Verdicts {
     gbnf: bool,

@@ -1,4 +1,4 @@
-//! What each dialect says of a page, what it does not, and how it stays within its limits.
+//! Checks what each dialect expresses of a page, what it loses, and how it stays within its limits.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,8 @@ fn takes(observation: &Observation, text: &str) -> bool {
     accepts(&byte_masks(), &specialise(observation, &policy()), text)
 }
 
-/// What a stream under the grammar of the page refuses at the last byte of `text`, and at none before.
+/// Returns the error of a stream under the grammar of the page at the last byte of `text`; no byte before it is
+/// refused.
 fn refused_at_end(observation: &Observation, text: &str) -> String {
     let spec = specialise(observation, &policy());
     let (last, front) = text.as_bytes().split_last().unwrap();
@@ -401,12 +402,12 @@ fn the_grammar_writes_every_member_of_the_language_but_those_it_lists() {
     }
 }
 
-/// Whether this name is among those of a tag.
+/// Returns `true` if the name is among those of a tag.
 fn has_tag(tag: &Value, name: &str) -> bool {
     tag["const"] == name || tag["enum"].as_array().is_some_and(|names| names.contains(&name.into()))
 }
 
-/// Whether a schema has a variant with this tag.
+/// Returns `true` if the schema has a variant with this tag.
 fn writes(schema: &Value, tag: &str, name: &str) -> bool {
     let inner: Vec<&Value> = match schema {
         Value::Object(members) => members.values().collect(),
@@ -439,7 +440,7 @@ fn every_dialect_writes_every_verb() {
     }
 }
 
-/// What `extract` reads, and each part of its query, is written by JSON and lines alike, or listed with a reason.
+/// Every kind of `extract`, and each part of its query, is written by JSON and lines alike, or listed with a reason.
 #[test]
 fn every_kind_of_extract_is_written_but_those_listed() {
     let page = page(1);
@@ -483,7 +484,7 @@ fn every_kind_of_extract_is_written_but_those_listed() {
     assert_eq!(parts, BTreeSet::from(["targetRef", "kind", "name", "pattern", "schema"]), "each is looked at above");
 }
 
-/// Whether there is a tool of this name.
+/// Returns `true` if there is a tool of this name.
 fn names_tool(tools: &Value, name: &str) -> bool {
     let tools = tools.get("tools").unwrap_or(tools).as_array().cloned().unwrap_or_default();
     tools.iter().any(|tool| tool["name"] == name || tool["function"]["name"] == name)

@@ -44,7 +44,7 @@ fn text_of(target: emit::Target, spec: &GrammarSpec) -> String {
     }
 }
 
-/// Whether a text is a sentence, as llguidance reads the Lark form byte by byte.
+/// Returns `true` if the text is a sentence, as llguidance reads the Lark form byte by byte.
 fn accepts(masks: &Masks, spec: &GrammarSpec, text: &str) -> bool {
     let mut mask = masks.start(spec, mask::Form::Json).unwrap();
     text.bytes().all(|byte| mask.accept(u32::from(byte)).is_ok()) && mask.is_whole()
@@ -87,9 +87,9 @@ fn options_of_any_characters_can_be_chosen_in_every_dialect() {
     }
 }
 
-/// What the grammar leaves to the check since a step states several conditions: that two contradict each other, and that
-/// one says nothing. A plan with either is still refused, by the check that every plan passes before it runs
-/// (`grammar`, `plan/check.rs`).
+/// Returns `true` for a violation that the grammar leaves to the check, since a step states several conditions: two of
+/// them contradict each other, or one says nothing. A plan with either is still refused, by the check that every plan
+/// passes before it runs (`grammar`, `plan/check.rs`).
 fn contradicts(violation: &Violation) -> bool {
     matches!(violation.code, ViolationCode::ContradictoryConditions | ViolationCode::VacuousCondition)
 }

@@ -53,7 +53,7 @@ fn vocabulary() -> Vocabulary {
     Vocabulary::new(&tokens, end).unwrap()
 }
 
-/// SplitMix64: https://prng.di.unimi.it/splitmix64.c
+/// The generator SplitMix64: https://prng.di.unimi.it/splitmix64.c
 struct Random(u64);
 
 impl Random {

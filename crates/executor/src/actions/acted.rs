@@ -14,11 +14,11 @@ use crate::stop::Part;
 #[derive(Debug)]
 pub(crate) struct Acted {
     pub(crate) judged: Judged,
-    /// What it read.
+    /// Data that the action read, if it reads any.
     pub(crate) data: Option<Value>,
     /// The tab that is current from now on, if that changed.
     pub(crate) page: Option<PageId>,
-    /// What the field made of its input.
+    /// Result of the input in the field, where it differs from the input.
     pub(crate) entered: Option<Entered>,
     /// The target saw only the beginning of the gesture.
     pub(crate) sealed: Option<Sealed>,

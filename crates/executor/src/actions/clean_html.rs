@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::run::Run;
 use crate::stop::{Part, Stop, probe_stop};
 
-/// What reads, on top of the probe's core; it comes into a document with the first step that extracts.
+/// Script that reads a page as clean HTML, on top of the probe's core. It is added to a document with the first step
+/// that extracts.
 pub(super) const READ: Extension =
     Extension { name: "read", source: include_str!(concat!(env!("OUT_DIR"), "/read.js")) };
 
@@ -25,7 +26,7 @@ const MAX_BYTES: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(super) struct CleanHtml {
     pub(super) html: String,
-    /// What was left out, by what ran out: `characters`, `nodes`, `depth`, `frames`.
+    /// Limits that ran out, so that something was left out: `characters`, `nodes`, `depth`, `frames`.
     pub(super) truncated: BTreeSet<String>,
 }
 
@@ -76,7 +77,7 @@ impl Run<'_> {
         })
     }
 
-    /// What the frame of `owner` shows; `None` if it went away meanwhile.
+    /// Returns the HTML of the frame whose owner element is `owner`; `None` if the frame went away meanwhile.
     async fn write_inner(
         &mut self,
         world: &ProbeWorld,

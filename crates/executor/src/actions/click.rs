@@ -1,4 +1,4 @@
-//! Clicks.
+//! Clicks: one guarded burst of mouse events, sent again if the guard stopped all of it.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::stop::{Part, Stop, call_stop};
 
 /// How often a click is sent that the guard stops as a whole, because the target moved.
 const ATTEMPTS: usize = 3;
-/// The same for a target that the page renders again, within the time that a target has to become ready.
+/// Attempts for a target that the page renders again, all within the time that a target has to become ready.
 const RENDERED: usize = 200;
 
 /// The result of sending a click.
@@ -27,7 +27,7 @@ enum Landed {
     There(Acted),
     /// All of it was stopped before any element saw any of it.
     Nowhere(Box<StepFailure>),
-    /// The same, because the page put another control there.
+    /// All of it was stopped, as for `Nowhere`, because the page put another control in the target's place.
     Swapped(Box<StepFailure>),
 }
 
@@ -112,7 +112,7 @@ impl Run<'_> {
         self.click_as(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await
     }
 
-    /// The same for elements that act on the press.
+    /// Like `click_once`, for elements that act on the press.
     pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<Acted> {
         let expects = Expected { types: &["mousedown"], count: 1 };
         self.click_as(ready, &How { button: MouseButton::Left, count: 1, modifiers: 0, expects }).await

@@ -1,4 +1,4 @@
-//! JavaScript dialogs.
+//! Answers to JavaScript dialogs, which block the page until then.
 
 use std::time::Instant;
 

@@ -78,8 +78,8 @@ impl Run<'_> {
         self.holds(entry, acted, expected, text).await
     }
 
-    /// The same, and what the default condition is about: what the field is to hold, or its part of a text that went on
-    /// in the boxes after it.
+    /// Completes `acted` with the value that the default condition expects in the field. If a text goes on in the boxes
+    /// after the field, that is the field's part of it. Fails if the boxes do not hold that text together.
     pub(crate) async fn holds(
         &mut self,
         entry: &Entry,
@@ -212,7 +212,7 @@ impl Run<'_> {
         Ok((sent, focused))
     }
 
-    /// The same for text that replaces the content in one piece; returns the pending report of its effect.
+    /// Like `begin_entry`, for text that replaces the content in one piece; returns the pending report of its effect.
     pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(Sent, Outcome)> {
         let armed = self.arm(&entry.ready, Gesture::text(entry.key().clone())).await?;
         let asked = self.ask_for_outcome(&entry.ready.world).await;
@@ -245,7 +245,7 @@ impl Run<'_> {
         self.race(Stage::Act, try_join_all(calls)).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 
-    /// Sends the characters.
+    /// Sends text key by key; in one piece if it is long, and the rest in one piece if the field rewrites its text.
     async fn enter(
         &mut self,
         entry: &Entry,
@@ -289,7 +289,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the page took the first character, and made something else of it than the browser would have.
+    /// Returns `true` if the page handled the first character and left another value in the field than the browser
+    /// would have.
     async fn is_rewritten(&mut self, entry: &Entry, caret: Option<&Caret>, first: &str) -> Part<bool> {
         let Some(caret) = caret.filter(|caret| caret.is_plain && entry.field.boxes == 1) else { return Ok(false) };
         let args = [entry.field.id.into()];
@@ -313,7 +314,7 @@ impl Run<'_> {
         Ok(acted)
     }
 
-    /// The same for text that was inserted in one piece.
+    /// Like `end_entry`, for text that was inserted in one piece.
     pub(crate) fn end_insertion(
         &mut self,
         sent: Sent,

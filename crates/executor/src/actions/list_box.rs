@@ -84,7 +84,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a data list suggests is text that the field takes.
+    /// Enters an option of a data list: its suggestions are text that the field takes.
     async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<Acted> {
         let Some(option) = find(rows, choice) else {
             let labels: Vec<String> = rows.iter().filter_map(|row| row.value.clone()).collect();

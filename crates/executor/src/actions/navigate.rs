@@ -258,7 +258,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a step accepts a page with this status; 0 means that the status is unknown.
+/// Fails unless a step accepts a page with this status; 0 means that the status is unknown.
 fn judge_status(status: u16, accepted: Option<&Statuses>) -> Part<()> {
     let (is_accepted, expected) = match accepted {
         None => (status < 400, "below 400".to_owned()),

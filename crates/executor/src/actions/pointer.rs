@@ -63,7 +63,7 @@ impl Run<'_> {
         Ok(Acted::by(sent))
     }
 
-    /// Presses and holds.
+    /// Presses the left button, and releases it after the stated time or `HOLD`.
     pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<Acted> {
         let ready = self.ready_main(Need::pointer(None)).await?;
         let span = action.duration_ms.map_or(HOLD, |duration| duration.duration());

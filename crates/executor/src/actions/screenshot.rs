@@ -1,4 +1,4 @@
-//! Pictures.
+//! Screenshots: those that a step asks for, and those for the record.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         stored.map(Some).map_err(|error| ExecutorError::Artifact(Box::new(error)))
     }
 
-    /// What no picture may show.
+    /// Secrets that no picture may show.
     fn secrecy(&self) -> Secrecy<'a> {
         Secrecy::new(self.redactor, self.has_entered_secret.load(Ordering::Relaxed))
     }

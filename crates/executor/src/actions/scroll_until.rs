@@ -62,20 +62,20 @@ struct Move {
     after: Place,
 }
 
-/// What may be moved, as the script is asked.
+/// Request to the script for the next scroll container to move.
 #[derive(Debug, Serialize)]
 struct Search {
     direction: Direction,
     container: Option<u64>,
-    /// What is like the target, so that its pane comes first.
+    /// Elements like the target, so that their scroll container comes first; at most [`KIN`].
     kin: Vec<u64>,
-    /// What is being moved.
+    /// Container that is being moved.
     current: Option<u64>,
-    /// What was moved to its end.
+    /// Containers that were moved to their ends.
     spent: Vec<u64>,
 }
 
-/// How far it came.
+/// Progress of the search so far.
 #[derive(Debug, Default)]
 struct Journey {
     moves: u32,
@@ -86,7 +86,7 @@ struct Journey {
 }
 
 impl Journey {
-    /// Whether a move made progress.
+    /// Records a move, and returns `true` if it made progress.
     fn notes(&mut self, before: &Place, after: &Place) -> bool {
         let moves = before.is_elsewhere(after);
         self.redrawn = if moves { 0 } else { self.redrawn.saturating_add(1) };
@@ -279,7 +279,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Whether more comes at an end: waits while the page loads.
+    /// Waits at an end while the page loads, and returns `true` if more content came.
     async fn grows(
         &mut self,
         world: &ProbeWorld,
@@ -318,7 +318,8 @@ fn absent(stop: Stop) -> Part<Stop> {
     }
 }
 
-/// What lies where the target of a locator would: what it is within, or what has its role.
+/// Returns a locator of elements that lie where the target would: the element that contains it, or any of the target's
+/// role.
 fn like(locator: &Locator) -> Option<Locator> {
     let like = match (&locator.within, &locator.strategy) {
         (Some(within), _) => (**within).clone(),

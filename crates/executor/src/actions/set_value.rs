@@ -21,7 +21,7 @@ impl Run<'_> {
         self.replace(&entry, text.expose()).await
     }
 
-    /// Empties a field.
+    /// Replaces what is in a field by nothing.
     pub(crate) async fn clear(&mut self) -> Part<Acted> {
         let entry = self.entry(false).await?;
         self.replace(&entry, "").await

@@ -1,4 +1,4 @@
-//! Tabs.
+//! Switches between tabs, and closes them.
 
 use std::time::Instant;
 

@@ -36,7 +36,7 @@ struct Chooser {
 struct Dragged<'a> {
     items: [(); 0],
     files: &'a [PathBuf],
-    /// Copying.
+    /// Bit mask of the allowed drag operations: only copying.
     drag_operations_mask: u8,
 }
 
@@ -45,7 +45,7 @@ struct Dragged<'a> {
 #[serde(rename_all = "camelCase")]
 struct Taker {
     id: u64,
-    /// Whether a file field accepts several files; `None` for other elements.
+    /// `true` if a file field accepts several files; `None` for other elements.
     #[serde(default)]
     multiple: Option<bool>,
     /// A control: it opens a chooser if anything does.

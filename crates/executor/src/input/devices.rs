@@ -26,8 +26,8 @@ pub(crate) type Armed = stage::Armed<Devices>;
 /// A gesture that was begun.
 pub(crate) type Sent = stage::Sent<Devices>;
 
-/// What the guard at the target was asked before it was opened, so that answers come even if the gesture ends the
-/// document.
+/// Pending reports of the guard at the target. They are requested before the guard is opened, so that answers come even
+/// if the gesture ends the document.
 pub(crate) struct Reports {
     /// Once the gesture arrived or was stopped.
     pub(crate) whole: BoxFuture<'static, Result<Option<GestureReport>, ProbeError>>,
@@ -150,7 +150,7 @@ pub(crate) enum Place {
     Process(Session),
 }
 
-/// What carries events to the browser.
+/// Channel that carries events to the browser.
 pub(crate) trait Wire: Send + Sync {
     /// Queues an event before it returns.
     fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending;
@@ -158,7 +158,7 @@ pub(crate) trait Wire: Send + Sync {
     fn end(&mut self, held: Held);
 }
 
-/// What has to be released.
+/// Buttons and drags that have to be released.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// Where a button is down, and the event that releases it.
@@ -213,7 +213,7 @@ impl Devices {
         Self { wire, held: Held::default(), reports: Mutex::new(reports) }
     }
 
-    /// What the guard at the target will say, if it was asked.
+    /// Takes the pending reports of the guard at the target, if they were requested.
     pub(crate) fn take_reports(&mut self) -> Option<Reports> {
         self.reports.get_mut().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -377,7 +377,7 @@ pub(crate) mod fake {
     use super::*;
     use crate::stage::Looking;
 
-    /// What was sent: the kind of each event, or its method.
+    /// Record of the events sent: the kind of each, or its method.
     pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
     struct FakeWire(Log);
@@ -406,7 +406,7 @@ pub(crate) mod fake {
         (Armed::anywhere(looking.watch(), devices).send(&mut looking), log)
     }
 
-    /// What was sent since the last call.
+    /// Returns the events sent since the last call.
     pub(crate) fn drain(log: &Log) -> Vec<String> {
         std::mem::take(&mut log.lock().unwrap())
     }

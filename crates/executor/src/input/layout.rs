@@ -5,13 +5,13 @@ use super::mouse::{ALT, COMMAND, CONTROL, META, SHIFT};
 /// One key, as a key event describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// What the DOM calls the key: `a`, `Enter`.
+    /// DOM name of the key (`KeyboardEvent.key`): `a`, `Enter`.
     pub(crate) key: String,
-    /// What the DOM calls its place: `KeyA`.
+    /// DOM name of its place on the keyboard (`KeyboardEvent.code`): `KeyA`.
     pub(crate) code: String,
-    /// The legacy number.
+    /// Legacy number of the key (`keyCode`).
     pub(crate) number: u16,
-    /// What it enters, if it enters something.
+    /// Text that the key enters; `None` if it enters none.
     pub(crate) text: Option<String>,
     /// 1 for the left one of two, 3 for the number pad.
     pub(crate) location: u8,
@@ -118,7 +118,7 @@ fn named(name: &str) -> Option<Key> {
 /// A key with what is held meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chord {
-    /// The protocol's bits.
+    /// Modifier bits of `Input.dispatchKeyEvent`: Alt 1, Control 2, Meta 4, Shift 8.
     pub(crate) modifiers: u8,
     /// The key that is pressed; a modifier itself if nothing else was named.
     pub(crate) key: Key,
@@ -175,7 +175,7 @@ fn by_place(code: &str) -> Option<Key> {
     SYMBOLS.iter().find(|(_, _, place, _)| *place == code).and_then(|(plain, ..)| key_for(*plain))
 }
 
-/// What a key makes with shift held.
+/// Returns the key that results with shift held.
 fn shifted(key: Key) -> Key {
     let mut characters = key.key.chars();
     let (Some(only), None) = (characters.next(), characters.next()) else { return key };

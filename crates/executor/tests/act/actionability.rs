@@ -1,4 +1,4 @@
-//! What can be acted on, and what a small change of the page makes of it.
+//! Tests of actionability, and of small changes of the page that affect it.
 
 use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::{Value, json};

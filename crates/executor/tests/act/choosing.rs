@@ -1,4 +1,4 @@
-//! Options and files.
+//! Options that are chosen or listed, and files that are uploaded.
 
 use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::outcome::Cause;

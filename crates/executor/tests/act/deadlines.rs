@@ -10,7 +10,7 @@ use crate::lab::{LOGGING, Lab, css_of, failed, lab, lab_with, quick, soon, succe
 
 const SHORT: Duration = Duration::from_millis(700);
 
-/// What the page has seen once it is idle again, and a while after.
+/// Returns the page's record of events once it is idle again, and a while after.
 async fn seen_later(lab: &mut Lab, read: &str) -> Value {
     let wait = json!({"type": "waitForIdle", "quietMs": 1500});
     succeeded(lab.step(json!({}), wait).await);

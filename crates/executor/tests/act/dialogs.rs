@@ -1,4 +1,4 @@
-//! JavaScript dialogs.
+//! JavaScript dialogs: how they are answered, and how they interrupt steps.
 
 use cuebook_executor::{BeforeUnload, ExecutorOptions};
 use cuebook_grammar::facts::DialogKind;

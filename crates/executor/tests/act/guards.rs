@@ -1,4 +1,4 @@
-//! What a page may do in the middle of a gesture, and who gets nothing of it.
+//! Tests of pages that change in the middle of a gesture, and of elements that must receive none of it.
 
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::outcome::StepOutcome;

@@ -1,4 +1,4 @@
-//! What a run entered is still there before later input, and before the run ends.
+//! Tests that values entered by a run are still there before later input, and before the run ends.
 
 use std::time::Duration;
 

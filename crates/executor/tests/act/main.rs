@@ -1,4 +1,4 @@
-//! What the executor promises, against real Chrome and the least pages that show it.
+//! Promises of the executor, tested against real Chrome and the smallest pages that show them.
 //!
 //! Each test has its own small browser. Every wait has a deadline; none measures time.
 

@@ -1,4 +1,4 @@
-//! Reading and pictures.
+//! Reads of text, values and HTML, and pictures in every mode.
 
 use cuebook_executor::ExecutorOptions;
 use cuebook_executor::ScreenshotMode;

@@ -4,12 +4,12 @@ use std::process::Command;
 
 use crate::lab::environment;
 
-/// What every case begins with: a target, and devices that count as such.
+/// Beginning of every case: a target, and devices that count as such.
 const START: &str = "#![allow(warnings)]\n#[path = \"STAGE\"] mod stage;\nuse stage::*;\n\
     struct Devices;\nimpl Devices { fn press(&mut self) {} }\nimpl Release for Devices { fn release(&mut self) {} }\n\
     fn main() { let mut looking = Looking::begin(); let target = looking.found(\"button\"); let watching = looking.watch();\n";
 
-/// What the compiler says to a body after [`START`]; empty if it takes it.
+/// Returns the compiler's errors for a body after [`START`]; empty if it compiles.
 fn errors(body: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("case.rs");

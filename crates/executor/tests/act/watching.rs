@@ -1,4 +1,4 @@
-//! What is watched while a step runs: every kind of locator, by events, in every frame.
+//! Tests of watching while a step runs: every kind of locator, by events, in every frame.
 
 use cuebook_grammar::outcome::Cause;
 use serde_json::{Value, json};

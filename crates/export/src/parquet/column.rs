@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 /// A type whose values make a column.
 pub(super) trait Column: Sized {
-    /// Whether a value may be absent.
+    /// `true` if a value may be absent.
     const IS_NULLABLE: bool = false;
 
     fn data_type() -> DataType;
@@ -26,7 +26,7 @@ pub(super) trait Column: Sized {
     }
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since 1970, written as a timestamp in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Time(pub(super) u64);
 

@@ -5,11 +5,11 @@ use super::column::{Column, nulls, rows, structure};
 rows! { pub,
     /// The result of one episode.
     EpisodeRow {
-        /// Its suite.
+        /// Name of the task's suite.
         suite: String,
-        /// Its task.
+        /// Name of the task in its suite.
         task: String,
-        /// Its seed.
+        /// Seed of the task in this episode.
         seed: i64,
         /// The part of the suite.
         split: String,
@@ -17,17 +17,17 @@ rows! { pub,
         planner: String,
         /// The kinds of drift, if there was any.
         drift: Option<String>,
-        /// Whether failed steps were repaired.
+        /// `true` if failed steps were repaired.
         repair: bool,
         /// `solved`, `failed`, `silentlyWrong` or `broken`.
         outcome: String,
         /// Solved, but reported as failed.
         denied: bool,
-        /// What changed in the application and should not have.
+        /// Changes in the application that should not have happened.
         unwanted: Vec<String>,
-        /// Steps that ran.
+        /// Steps of the agent's report, those that repairs inserted included.
         steps: i64,
-        /// Repairs of them.
+        /// Repairs of these steps.
         repairs: i64,
         /// Calls of the planner.
         planner_calls: i64,
@@ -39,7 +39,7 @@ rows! { pub,
         duration_ms: i64,
         /// The error code of the run.
         code: Option<String>,
-        /// What is wrong, in words.
+        /// Description of the problem in words.
         why: Option<String>,
         /// `run_id` in the table `runs`.
         run_id: Option<String>,

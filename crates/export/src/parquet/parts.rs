@@ -285,7 +285,7 @@ impl<T: Column> Table<T> {
     }
 }
 
-/// What every file has in common.
+/// Returns the properties that all files have in common.
 fn properties() -> Result<WriterProperties, ExportError> {
     let version = KeyValue::new("cuebook.schemaVersion".to_owned(), SCHEMA_VERSION.to_owned());
     Ok(WriterProperties::builder()

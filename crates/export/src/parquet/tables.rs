@@ -19,7 +19,7 @@ use crate::locating;
 use crate::source::word;
 
 rows! { pub(super),
-    /// A run.
+    /// A run, with counts over its log.
     RunRow {
         run_id: String, started: Time, ended: Option<Time>, duration_ms: Option<i64>, result: Option<String>,
         command: String, task: Option<String>, url: Option<String>, host: Option<String>, cuebook: String,

@@ -60,8 +60,8 @@ pub(super) fn target(record: &StepRecord, target: &cuebook_grammar::id::TargetRe
     Some(expression("page", &locator, is_exact(record, target, &locator)))
 }
 
-/// Whether the text of a locator is the whole text of what it found, as far as the facts show. Playwright's locators find
-/// substrings unless they say `exact`; ours take the best fit.
+/// Returns `true` if the text of a locator is the whole text of what it found, as far as the facts show. Playwright's
+/// locators find substrings unless they say `exact`; ours take the best fit.
 fn is_exact(record: &StepRecord, target: &cuebook_grammar::id::TargetRef, locator: &Locator) -> bool {
     let facts = record.pre_facts.iter().chain(&record.post_facts);
     let mut samples = facts.flat_map(|facts| facts.before.iter().chain(&facts.samples));

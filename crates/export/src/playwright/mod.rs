@@ -1,4 +1,4 @@
-//! What Playwright opens and runs.
+//! Files that Playwright opens and runs.
 
 mod code;
 mod spec;

@@ -123,7 +123,7 @@ impl Spec {
         written
     }
 
-    /// What a run that did not end well ends with.
+    /// Writes the end of a run that did not end well.
     fn end(&mut self) {
         if self.result == Some(RunResult::Ok) {
             return;
@@ -344,7 +344,7 @@ impl Spec {
     }
 }
 
-/// Whether a line was just written.
+/// Returns `true` if the line was just written.
 fn is_last(body: &[String], line: &str) -> bool {
     body.last().is_some_and(|last| last == line)
 }

@@ -209,7 +209,7 @@ fn center(record: &StepRecord) -> Option<(f64, f64)> {
     Some((middle.x, middle.y))
 }
 
-/// What the page wrote, and what went wrong in it.
+/// Returns the errors on the page's console, and its problems as warnings, each with its level.
 fn console(record: &StepRecord) -> impl Iterator<Item = (&'static str, &str)> {
     let effects = record.effects.iter();
     let errors = effects.clone().flat_map(|effects| &effects.console_errors).map(|text| ("error", text.as_str()));

@@ -12,7 +12,7 @@ use zip::ZipArchive;
 
 use crate::sample::{NOON, PERSONAL, PNG, Runs, files};
 
-/// One run, exported.
+/// Exports one run twice, checks that the second export changes nothing, and returns the files by path.
 fn exported(format: Format, redaction: Redaction) -> (Runs, BTreeMap<String, Vec<u8>>) {
     let runs = Runs::new();
     runs.login("r1", NOON);

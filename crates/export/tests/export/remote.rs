@@ -141,7 +141,7 @@ impl Setting {
         last.into_values().filter(|unit| unit["inputs"] != "" && unit["files"] != Value::Array(Vec::new())).collect()
     }
 
-    /// What an export of the same runs writes into a folder.
+    /// Returns the files that an export of the same runs writes into a folder.
     fn expected(&self, format: Format) -> BTreeMap<String, Vec<u8>> {
         let out = self.runs.out(&format!("expected-{}", self.count));
         let options = Options { format, redaction: Redaction::None, out: out.clone(), rewrite: false };
@@ -279,7 +279,7 @@ async fn addresses_that_cannot_be_used_say_what_was_expected_and_no_secret() {
     server.abort();
 }
 
-/// What a collector received, and how it answers.
+/// Requests that a collector received, and its way of answering.
 #[derive(Default)]
 struct Received {
     bodies: Mutex<Vec<Value>>,

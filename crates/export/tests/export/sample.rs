@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-/// Noon of 2025-01-09.
+/// Noon of 2025-01-09 UTC, in milliseconds since 1970.
 pub(crate) const NOON: u64 = 1_736_424_000_000;
 
 /// A PNG of one pixel.
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x05\0\0\0\x02\xd0\x08\x06\0\0\0";
 
-/// What must not survive the profile `strict`.
+/// Text that must not survive the profile `strict`.
 pub(crate) const PERSONAL: &str = "Zoe-Quux";
 
 pub(crate) struct Runs {

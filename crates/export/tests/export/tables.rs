@@ -1,4 +1,4 @@
-//! Parquet.
+//! Tables in Parquet: their columns, rows and parts.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -16,9 +16,9 @@ pub enum OptionChoice {
     Text(ShortText),
     /// By position, from 0.
     Index(Count),
-    /// By value only.
+    /// By value only, compared exactly.
     Value(ShortText),
-    /// By label only.
+    /// By label only, with white space collapsed on both sides.
     Label(ShortText),
     /// By every stated trait.
     Every(OptionTraits),
@@ -28,10 +28,10 @@ pub enum OptionChoice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptionTraits {
-    /// Its value.
+    /// Its value, compared exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ShortText>,
-    /// Its label.
+    /// Its label, with white space collapsed on both sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<ShortText>,
     /// Its position, from 0.
@@ -50,8 +50,8 @@ impl OptionChoice {
         }
     }
 
-    /// Whether the option at `position` with this value and label matches. [`Self::Text`] matches by label only if no
-    /// option has that value; the caller checks that.
+    /// Returns `true` if the option at `position` with this value and label matches. [`Self::Text`] matches by label
+    /// only if no option has that value; the caller checks that.
     #[must_use]
     pub fn means(&self, position: usize, value: Option<&str>, label: &str) -> bool {
         let has_value = |text: &ShortText| value == Some(text.as_str());
@@ -79,7 +79,7 @@ impl OptionChoice {
 pub struct OptionChoices {
     /// The choices; one unless the wire has an array.
     pub choices: Vec<OptionChoice>,
-    /// Whether the wire has an array.
+    /// `true` if the wire has an array.
     pub is_list: bool,
 }
 

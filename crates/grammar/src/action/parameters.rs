@@ -63,7 +63,7 @@ bodies! {
         text?: ShortText,
         /// Holds in the end.
         condition?: Condition,
-        /// What scrolls, or anything in it; what may hold the target unless stated.
+        /// The element that scrolls, or anything in it; the one that may hold the target unless stated.
         container?: TargetRef,
         /// Down unless stated; not to the top or the bottom at once.
         direction?: Direction,
@@ -133,7 +133,7 @@ bodies! {
     Select {
         /// The target.
         target_ref: TargetRef,
-        /// What to choose.
+        /// The options to choose.
         option: OptionChoices,
     }
     /// Moves the pointer.
@@ -145,7 +145,7 @@ bodies! {
     }
     /// Drags.
     DragTo {
-        /// What is dragged.
+        /// The target to drag.
         target_ref: TargetRef,
         /// Where it is dropped.
         to: TargetRef,
@@ -199,10 +199,10 @@ bodies! {
     }
     /// Reads.
     Extract {
-        /// What and how.
+        /// The content to read, and its form.
         query: ExtractQuery,
     }
-    /// What is read, and in which form.
+    /// The content to read, and the form in which it is read.
     ExtractQuery {
         /// The element to read; the whole page unless stated.
         target_ref?: TargetRef,
@@ -235,7 +235,7 @@ bodies! {
     }
     /// Searches.
     SearchPage {
-        /// What to look for.
+        /// The text to search for.
         query: ShortText,
         /// The query is a regular expression.
         regex?: bool,
@@ -372,16 +372,16 @@ pub enum Modifier {
 }
 
 impl ScrollUntil {
-    /// The name in a step's conditions and facts of what has the text that is looked for.
+    /// Name, in a step's conditions and facts, of the element that has the wanted text.
     pub const TEXT: &str = "_text";
 
-    /// What is looked for, where that is a target or a text.
+    /// Returns the target or the stand-in for the text that is searched for; `None` for a condition.
     #[must_use]
     pub fn sought(&self) -> Option<TargetRef> {
         self.target_ref.clone().or_else(|| self.text.as_ref().map(|_| Self::TEXT.into()))
     }
 
-    /// How the text is found that is looked for.
+    /// Returns the locator of the text that is searched for.
     #[must_use]
     pub fn text_locator(&self) -> Option<Locator> {
         let text = TextPattern::Literal(self.text.clone()?);
@@ -399,7 +399,7 @@ impl From<OnTarget> for SetChecked {
 words! {
     /// The form in which something is read.
     pub enum ExtractKind {
-        /// What a person reads.
+        /// The text as a person reads it.
         Text = "text",
         /// The inner HTML.
         Html = "html",
@@ -413,7 +413,7 @@ words! {
         Markdown = "markdown",
         /// The values of a form, by field.
         Form = "form",
-        /// What the page states about itself: title, Open Graph, JSON-LD, microdata, headings, landmarks.
+        /// The page's statements about itself: title, Open Graph, JSON-LD, microdata, headings, landmarks.
         Metadata = "metadata",
         /// An object that fits the query's `schema`.
         Schema = "schema",
@@ -425,7 +425,7 @@ words! {
 }
 
 impl ExtractKind {
-    /// Whether the result is one text, of which a pattern can choose a part.
+    /// Returns `true` if the result is one text, of which a pattern can choose a part.
     #[must_use]
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Form | Self::Metadata | Self::Schema | Self::Count)
@@ -433,7 +433,7 @@ impl ExtractKind {
 }
 
 impl Fetch {
-    /// Whether the request only reads: `GET` or `HEAD`, without a body.
+    /// Returns `true` if the request only reads: `GET` or `HEAD`, without a body.
     #[must_use]
     pub fn is_reading(&self) -> bool {
         let method = self.method.as_ref().map_or("GET", |method| method.as_str());

@@ -9,14 +9,14 @@ use crate::wire::{inline_schema, shape};
 /// Statuses of a response: on the wire `"any"`, or a list of 1 to 20.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statuses {
-    /// Every status.
+    /// Every status, those of errors included.
     Any,
-    /// These.
+    /// These statuses only: 1 to 20 of them, each from 100 to 599.
     Of(Vec<u16>),
 }
 
 impl Statuses {
-    /// Whether `status` is one of them.
+    /// Returns `true` if `status` is one of them.
     #[must_use]
     pub fn accept(&self, status: u16) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What the facts say about a condition.
+//! Evaluation of conditions on facts.
 
 use super::{Aspect, Changed, Condition, MAX_DEPTH, Matches, PropertyEquals, RequestObserved, TextOf};
 use crate::entry::is_same_entry;
@@ -66,7 +66,7 @@ impl Condition {
         moment.map_or_else(|| self.evaluate(facts), |moment| moment.judge(self, 0))
     }
 
-    /// Whether it held just before the input. Conditions on changes never did.
+    /// Returns `true` if the condition held just before the input. Conditions on changes never did.
     #[must_use]
     pub fn was_vacuous(&self, facts: &Facts) -> bool {
         facts.before.as_ref().is_some_and(|before| {
@@ -307,8 +307,8 @@ fn plain_equals(seen: Option<&str>, stated: &WireText) -> Verdict {
     }
 }
 
-/// Whether a person may change it. What can be read-only at all (WAI-ARIA 1.2, `aria-readonly`) and is neither that nor
-/// disabled counts, as in Playwright's definition.
+/// Returns `true` if a person may change the element. As in Playwright's definition, this includes everything that can
+/// be read-only at all (WAI-ARIA 1.2, `aria-readonly`) and is neither read-only nor disabled.
 fn is_editable(element: &ElementFacts) -> bool {
     use Role as R;
     let changes = matches!(element.tag.as_str(), "input" | "select" | "textarea")

@@ -1,4 +1,4 @@
-//! What each kind of condition states.
+//! Parameters of each kind of condition.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -22,14 +22,14 @@ bodies! {
     Nothing {}
     /// A pattern and nothing else.
     PatternOnly {
-        /// Unanchored.
+        /// Regular expression, unanchored, that must match.
         pattern: Pattern,
     }
     /// On or off.
     Checked {
         /// The target.
         target: TargetRef,
-        /// On unless stated.
+        /// `true` for on, `false` for off; on unless stated.
         checked?: bool,
     }
     /// In the viewport.
@@ -123,7 +123,7 @@ bodies! {
     Changed {
         /// The target.
         target: TargetRef,
-        /// What about it; anything unless stated.
+        /// The aspect that changed; any unless stated.
         aspect?: Aspect,
     }
     /// A pattern on a text of a target.
@@ -166,7 +166,7 @@ bodies! {
         /// is then read as a group of one.
         timeout_ms?: Millis,
     }
-    /// What is said of one other condition.
+    /// A statement about one other condition.
     Inner {
         /// The condition.
         condition: Box<Condition>,
@@ -192,7 +192,7 @@ pub enum TextOf {
     Attribute,
 }
 
-/// What about a target may change.
+/// Aspect of a target that may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Aspect {

@@ -7,20 +7,20 @@ use crate::facts::{DownloadEnd, DownloadFact};
 /// The most downloads of a run that are recorded.
 const MOST: usize = 200;
 
-/// One download.
+/// One download of a run, with its progress.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The browser's name for it, and for its file.
     pub guid: String,
-    /// What is recorded of it.
+    /// Facts to record about the download.
     pub fact: DownloadFact,
-    /// Bytes so far.
+    /// Bytes received so far.
     received: u64,
     /// When the last of them came, or when it began.
     came_at: Instant,
     /// It began during the present step.
     is_of_step: bool,
-    /// A record has it as it is now.
+    /// `true` if a record has it as it is now.
     is_told: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Download {
 pub struct Downloads(Vec<Download>);
 
 impl Downloads {
-    /// A step begins.
+    /// Begins a step: drops downloads that ended and are on record; the others no longer count as of the step.
     pub fn begin(&mut self) {
         for one in &mut self.0 {
             // The record of the former step has it as it was when that ended.
@@ -70,7 +70,7 @@ impl Downloads {
         self.0.iter()
     }
 
-    /// Those that are complete and whose files nobody has taken yet.
+    /// Downloads that are complete and whose files have not been taken yet.
     pub fn complete(&mut self) -> impl Iterator<Item = &mut Download> {
         self.0.iter_mut().filter(|one| one.fact.end == Some(DownloadEnd::Completed) && one.fact.sha256.is_none())
     }

@@ -28,7 +28,7 @@ pub struct Leaving<'a> {
     pub address: &'a str,
     /// A script sends it (`fetch`, `XMLHttpRequest`).
     pub is_call: bool,
-    /// What is recorded of it.
+    /// Facts to record about the request.
     pub fact: &'a RequestFact,
 }
 
@@ -113,7 +113,8 @@ impl Requests {
         self.cause.as_ref().filter(|cause| cause.ended.is_none()).map(|cause| cause.step)
     }
 
-    /// A request leaves.
+    /// Records a request as it leaves. If no step caused it, its address counts as one that the page requests
+    /// by itself; otherwise a call that may change something stays open until [`Self::ended`].
     pub fn sent(&mut self, request: &Leaving<'_>, now: Instant) {
         let is_soon = |ended| now.saturating_duration_since(ended) < CAUSED;
         let Some(Cause { step, by, .. }) = self.cause.as_ref().filter(|cause| cause.ended.is_none_or(is_soon)) else {

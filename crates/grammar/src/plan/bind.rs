@@ -18,7 +18,7 @@ use crate::policy::{Consent, Policy};
 use crate::risk::{self, RiskClass};
 use crate::step::Step;
 
-/// What a target of a step is bound to.
+/// Thing that a target of a step is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundTarget {
     /// A candidate of the observation: its identity is verified again before it is acted on.
@@ -58,12 +58,12 @@ impl BoundStep {
     pub const fn plan_index(&self) -> usize {
         self.plan_index
     }
-    /// The step.
+    /// The step to execute; if a model planned it, keys name the focused candidate that they activate.
     #[must_use]
     pub const fn step(&self) -> &Step {
         &self.step
     }
-    /// The action.
+    /// The action of the step.
     #[must_use]
     pub const fn action(&self) -> &Action {
         &self.step.action
@@ -109,7 +109,7 @@ impl BoundStep {
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
-    /// Whether input that names no target may reach a frame, by its origin and its URL. An operator's may.
+    /// Returns `true` if input that names no target may reach a frame, by its origin and its URL. An operator's may.
     #[must_use]
     pub fn may_act_in(&self, origin: &str, url: &str) -> bool {
         let judged = if url.starts_with("file:") {
@@ -119,7 +119,7 @@ impl BoundStep {
         };
         self.author == Author::Operator || judged.is_ok()
     }
-    /// Who wrote it.
+    /// Returns the author of the plan.
     #[must_use]
     pub const fn author(&self) -> Author {
         self.author
@@ -135,14 +135,14 @@ impl BoundStep {
 }
 
 impl Plan {
-    /// Whether a step names a candidate by its observed id.
+    /// Returns `true` if a step names a candidate by its observed id.
     #[must_use]
     pub fn names_observed(&self, step: &Step) -> bool {
         step.targets().iter().any(|name| !self.candidates.contains_key(*name))
     }
 
-    /// Whether the step at `index` must be bound to what is there now: it names a candidate, or its keys go to what has
-    /// the focus.
+    /// Returns `true` if the step at `index` must be bound to a current observation: it names a candidate, or its keys
+    /// go to whatever has the focus.
     #[must_use]
     pub fn needs_observation(&self, index: usize) -> bool {
         let is_judged = |step: &Step| self.author != Author::Operator && risk::needs_page(&step.action);

@@ -22,7 +22,7 @@ use crate::wire::UrlText;
 /// A condition, and whether the plan stated it or the check added it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatedCondition {
-    /// The condition.
+    /// The condition, for judging the page after the step.
     pub condition: Condition,
     /// Added by the check because the step stated none.
     pub is_default: bool,
@@ -49,8 +49,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The same plan with another step at `index`, for a repair. Declared names stay valid; consent
-    /// that was given to the plan does not extend to the new step.
+    /// Returns this plan with another step at `index`, for a repair. Declared names stay valid; consent that was given
+    /// to the plan does not extend to the new step.
     ///
     /// # Errors
     /// The [`Violation`]s of the new step, as [`PlanDraft::check`] finds them.
@@ -95,7 +95,7 @@ impl Plan {
         &self.policy
     }
 
-    /// The declared locators.
+    /// Locators that the plan declares, by the names that steps use.
     #[must_use]
     pub const fn candidates(&self) -> &BTreeMap<TargetRef, Locator> {
         &self.candidates
@@ -579,7 +579,7 @@ fn expects_new_tab(condition: &Condition) -> bool {
     }
 }
 
-/// Whether the page that the observation shows is gone after the step, as far as the plan says itself.
+/// Returns `true` if the page that the observation shows is gone after the step, as far as the plan itself says.
 fn leaves_page(step: &Step) -> bool {
     matches!(step.action.kind(), ActionKind::Navigate | ActionKind::GoBack | ActionKind::GoForward | ActionKind::Reload)
         || step.post.iter().any(Condition::expects_page_change)
@@ -597,7 +597,7 @@ fn with_defaults(step: &Step) -> Vec<StatedCondition> {
     stated.chain(default.map(|condition| StatedCondition { condition, is_default: true })).collect()
 }
 
-/// Whether a stated condition, or a part of it, is about the property that a default one is about.
+/// Returns `true` if a stated condition, or a part of it, is about the property that a default one is about.
 fn is_about_the_same(stated: &Condition, default: &Condition) -> bool {
     use Condition as C;
     let target = default.target();

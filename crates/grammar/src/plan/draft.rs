@@ -1,4 +1,4 @@
-//! What a planner proposes, and how it is read.
+//! Plans as a planner proposes them, and how they are read.
 //!
 //! Reading is lenient in form and strict in content: member names may be in snake_case, a target may be
 //! written `@c1` or `ref=c1`; an unknown member is an error, and every error is reported.
@@ -39,7 +39,7 @@ pub enum Author {
     Controller,
 }
 
-/// What a plan is for.
+/// Purpose of a plan, and the bounds that it states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanContext {
@@ -58,18 +58,18 @@ pub struct PlanContext {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanDraft {
-    /// [`PLAN_VERSION`].
+    /// Format version: always [`PLAN_VERSION`].
     #[serde(deserialize_with = "known_version")]
     #[schemars(with = "PlanVersion")]
     pub version: String,
-    /// What it is for.
+    /// Purpose of the plan, and the bounds that it states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<PlanContext>,
     /// Locators by name, for operators.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "candidates_schema")]
     pub candidates: BTreeMap<TargetRef, Locator>,
-    /// The steps.
+    /// Steps in order of execution.
     pub steps: Vec<Step>,
     /// A name for the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct PlanDraft {
     /// The autonomy that the planner asks for: it may lower the profile, never raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autonomy_level: Option<Profile>,
-    /// Who wrote it.
+    /// Author of the plan.
     #[serde(skip)]
     #[schemars(skip)]
     pub author: Author,

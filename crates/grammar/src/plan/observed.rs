@@ -21,8 +21,8 @@ impl PlanDraft {
         })
     }
 
-    /// What is wrong with a plan that names ids although no observation comes with it: they are of a page that nobody
-    /// knows, and whatever has the same number now may be something else.
+    /// Checks that a plan without an observation names no ids: ids would be of an unknown page, and whatever has the
+    /// same number now may be something else.
     ///
     /// # Errors
     /// [`ViolationCode::UnknownTarget`] for each id of each step.
@@ -125,7 +125,8 @@ fn frames<'a>(of: &'a Observation, candidate: &Candidate) -> Vec<&'a str> {
 }
 
 impl Observation {
-    /// What a candidate is about: as this process saw it, or as a document states it.
+    /// Returns the meaning of a candidate, as this process saw it or as a document states it; `None` if neither is
+    /// known.
     fn meaning<'a>(&'a self, candidate: &'a Candidate) -> Option<&'a About> {
         candidate.about.as_ref().or_else(|| self.meanings.get(&candidate.id))
     }

@@ -1,4 +1,4 @@
-//! Whether a candidate supports what a step does to it.
+//! Checks that a candidate supports what a step does to it.
 
 use crate::action::{Action, OptionChoice as Choice, TargetNeed};
 use crate::candidate::{Candidate, Capability, ControlKind};

@@ -1,4 +1,4 @@
-//! What the check refuses, and what it adds.
+//! Tests of the check: its refusals, and its additions to a plan.
 
 use serde_json::{Value, json};
 

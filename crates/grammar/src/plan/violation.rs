@@ -53,11 +53,11 @@ words! {
 #[serde(rename_all = "camelCase")]
 #[error("{path}: {message} ({})", code.as_str())]
 pub struct Violation {
-    /// The kind.
+    /// Stable code of the fault, which tools match on.
     pub code: ViolationCode,
     /// A JSON pointer into the plan.
     pub path: String,
-    /// Expected against seen.
+    /// Message that contrasts what was expected with what was seen.
     pub message: String,
     /// The rule of the policy, where one was broken: `origin`, `scheme`, `privateAddress`, `profile`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,8 @@ use url::{Host, Url};
 
 use super::origin::canonical_host;
 
-/// Whether the host, judged by its name alone, is this machine, in a private network, or a cloud's metadata service.
+/// Returns `true` if the host, judged by its name alone, is this machine, in a private network, or a cloud's metadata
+/// service.
 pub(super) fn is_private(url: &Url) -> bool {
     match url.host() {
         None => false,
@@ -23,7 +24,7 @@ pub(super) fn is_private(url: &Url) -> bool {
     }
 }
 
-/// Whether the address is that of a cloud's metadata service.
+/// Returns `true` if the address is that of a cloud's metadata service.
 pub(super) fn is_metadata(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_link_local(),
@@ -34,7 +35,7 @@ pub(super) fn is_metadata(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether the address is not on the public internet.
+/// Returns `true` if the address is not on the public internet.
 pub(super) fn is_private_ip(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_private_v4(ip),

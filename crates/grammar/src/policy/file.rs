@@ -17,11 +17,11 @@ use crate::policy::{
 };
 use crate::wire::{self, LongText, ReadError, ShortText};
 
-/// What holds for origins and verbs that no list names.
+/// Treatment of origins and verbs that no list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Otherwise {
-    /// Denied.
+    /// Denied: only what a list allows is open.
     #[default]
     Deny,
     /// Allowed, as far as the profile does; private addresses stay denied.
@@ -43,10 +43,10 @@ pub struct Roots {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rate {
-    /// On each origin.
+    /// Upper bound on each origin; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_per_minute: Option<NonZeroU16>,
-    /// In all, whatever the origins are.
+    /// Upper bound in all, whatever the origins are; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_steps_per_minute: Option<NonZeroU16>,
 }
@@ -77,7 +77,7 @@ pub struct ActionEntry {
     pub name: ShortText,
     /// Its purpose, for planners; at most 200 characters.
     pub description: ShortText,
-    /// What it does to the world; repairs and consent depend on it.
+    /// Effect on the world; repairs and consent depend on it.
     pub effect: EffectClass,
     /// JSON Schema of its arguments: an object.
     pub schema: Value,
@@ -92,8 +92,7 @@ pub struct ActionEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyFile {
-    /// What holds for origins that no list names, and for verbs as soon as `allow` names one; `deny` unless
-    /// stated.
+    /// Treatment of origins that no list names, and of verbs as soon as `allow` names one; `deny` unless stated.
     #[serde(default)]
     pub default: Otherwise,
     /// Where a run may act, and which verbs it may use.
@@ -126,10 +125,11 @@ pub struct PolicyFile {
     /// Actions that programs carry out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<ActionEntry>,
-    /// Whether requests that may change something wait for a person, whatever the profile.
+    /// Requests that wait for a person because they may change something, whatever the profile; the profile decides if
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// What happens to single requests of pages; the first entry that names one decides.
+    /// Rules for single requests of pages; the first entry that names one decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestEntry>,
 }
@@ -153,11 +153,11 @@ pub enum BadPolicy {
     /// An entry that is neither a verb nor an origin.
     #[error("{list}/{index}: {source}")]
     Entry {
-        /// The list.
+        /// Name of the list.
         list: &'static str,
-        /// Its position in it.
+        /// Position of the entry in the list.
         index: usize,
-        /// What is wrong with it.
+        /// Fault of the entry.
         source: BadOriginRule,
     },
     /// A command that is not words.
@@ -165,7 +165,7 @@ pub enum BadPolicy {
     Command {
         /// Its position in the list.
         index: usize,
-        /// What is wrong with it.
+        /// Fault of the command.
         source: BadCommand,
     },
     /// An action that cannot be registered.
@@ -173,7 +173,7 @@ pub enum BadPolicy {
     Action {
         /// Its position in the list.
         index: usize,
-        /// What is wrong with it.
+        /// Fault of the action.
         source: BadAction,
     },
     /// A rule for requests that cannot be used.
@@ -181,7 +181,7 @@ pub enum BadPolicy {
     Request {
         /// Its position in the list.
         index: usize,
-        /// What is wrong with it.
+        /// Fault of the rule.
         source: BadRequestRule,
     },
 }

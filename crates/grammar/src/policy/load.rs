@@ -1,4 +1,4 @@
-//! What a page may load: the origins of its resources, and the addresses behind their names.
+//! Limits on loading by pages: the origins of their resources, and the addresses behind the names.
 //!
 //! Invariants:
 //! - Without `--allow` and without a policy file, a page may load from every public address, as in any browser, and from
@@ -22,7 +22,7 @@ words! {
         Start = "start",
         /// The run may act there.
         Allow = "allow",
-        /// Listed in `read`.
+        /// Listed in `read`: pages may load from it, but the run may not act there.
         Read = "read",
         /// Nothing closes public origins.
         Default = "default",
@@ -40,14 +40,14 @@ impl Policy {
         Ok(self)
     }
 
-    /// Whether pages may load only from listed origins.
+    /// Returns `true` if pages may load only from listed origins.
     #[must_use]
     pub const fn loads_only_listed(&self) -> bool {
         self.loads_listed && !self.open_by_default
     }
 
-    /// Whether a page may request `url` over HTTP or HTTPS, what lets it, and the URL in its canonical form. The caller
-    /// still has to check the addresses of its host with [`Policy::loading_from`].
+    /// Checks that a page may request `url` over HTTP or HTTPS. Returns the URL in its canonical form, and the opening
+    /// that permits it. The caller still has to check the addresses of its host with [`Policy::loading_from`].
     ///
     /// ```
     /// use cuebook_grammar::policy::{Opening, Policy, Rule};
@@ -86,9 +86,9 @@ impl Policy {
         }
     }
 
-    /// Whether a page's request to `url`, which may be loaded, may go to `ip`, one of the addresses of its host. A name
-    /// that is not private by itself leads to a private address only if both were named exactly, with the same port:
-    /// otherwise whoever owns a public name could reach what runs on this machine or near it.
+    /// Checks that a page's request to `url`, which may be loaded, may go to `ip`, one of the addresses of its host. A
+    /// name that is not private by itself may lead to a private address only if both were named exactly, with the same
+    /// port: otherwise the owner of a public name could reach services on this machine or near it.
     ///
     /// # Errors
     /// [`Denied`] with rule `privateAddress`.
@@ -137,8 +137,8 @@ impl Policy {
         })
     }
 
-    /// Whether the run started on this machine or near it, without a list: its page may use what else is there, such as
-    /// an API at another port. A page from outside may not.
+    /// Returns `true` if the run started on this machine or near it, without a list: its page may use other things
+    /// there, such as an API at another port. A page from outside may not.
     fn starts_near(&self) -> bool {
         !self.loads_listed && self.start.as_ref().is_some_and(is_private)
     }

@@ -53,7 +53,7 @@ impl OriginRule {
         Ok(Self { scheme: url.scheme().to_owned(), host, subdomains, port: url.port_or_known_default() })
     }
 
-    /// Whether the URL's origin falls under the rule.
+    /// Returns `true` if the URL's origin falls under the rule.
     #[must_use]
     pub fn covers(&self, url: &Url) -> bool {
         let Some(host) = url.host_str().map(canonical_host) else {
@@ -67,7 +67,7 @@ impl OriginRule {
         host_fits && url.scheme() == self.scheme && url.port_or_known_default() == self.port
     }
 
-    /// Whether the rule names this address itself, not a name that leads to it.
+    /// Returns `true` if the rule names this address itself, not a name that leads to it.
     pub(super) fn names(&self, ip: IpAddr) -> bool {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         !self.subdomains && host.parse::<IpAddr>().is_ok_and(|named| named == ip)
@@ -169,7 +169,7 @@ const SHARED_SUFFIXES: &[&str] = &[
     "duckdns.org",
 ];
 
-/// Whether hosts below `host` may belong to unrelated owners.
+/// Returns `true` if hosts below `host` may belong to unrelated owners.
 fn is_public_suffix(host: &str) -> bool {
     (!host.contains('.') && host != "localhost") || SHARED_SUFFIXES.contains(&host)
 }

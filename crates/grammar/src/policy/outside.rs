@@ -1,4 +1,4 @@
-//! What a run may use outside the page: hosts to fetch from, directories, commands.
+//! Resources that a run may use outside the page: hosts to fetch from, directories, commands.
 //!
 //! Invariants:
 //! - Nothing is open that an operator did not declare.
@@ -17,7 +17,7 @@ use crate::render::excerpt;
 /// The most words of a command line.
 const MAX_WORDS: usize = 200;
 
-/// What an operator declared.
+/// Resources outside the page that an operator declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
     /// Origins that `fetch` may request, besides those that a run may act on.
@@ -26,7 +26,7 @@ pub struct Outside {
     pub read_roots: Vec<String>,
     /// Directories whose files may be read and written.
     pub write_roots: Vec<String>,
-    /// Commands, as words.
+    /// Commands that `shell` may run, as words.
     pub commands: Vec<CommandRule>,
     /// Whole lines for a shell.
     pub shell_lines: Vec<String>,
@@ -46,9 +46,9 @@ pub struct CommandRule {
 pub enum CommandLine {
     /// A program and its arguments, with no shell between.
     Program {
-        /// The program.
+        /// The program to run.
         program: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
     },
     /// A line for a shell, as it was declared.
@@ -108,8 +108,8 @@ impl Outside {
         Err(denied(format!("`{}` is not a declared command", excerpt(line, 100))))
     }
 
-    /// Whether `file` lies below a directory that is open for reading, by its path alone: the executor follows links
-    /// before it opens anything. A relative path starts at any of the directories.
+    /// Checks that `file` lies below a directory that is open for reading, by its path alone: the executor follows
+    /// links before it opens anything. A relative path starts at any of the directories.
     ///
     /// # Errors
     /// [`Denied`] with rule `root`, and how to declare a directory.
@@ -157,12 +157,12 @@ impl Outside {
         words.chain(self.shell_lines.iter().cloned())
     }
 
-    /// Whether an entry names this very address.
+    /// Returns `true` if an entry names this very address.
     pub(super) fn names(&self, ip: IpAddr) -> bool {
         self.hosts.iter().any(|rule| rule.names(ip))
     }
 
-    /// Whether `url` is on a declared host.
+    /// Returns `true` if `url` is on a declared host.
     pub(super) fn covers(&self, url: &Url) -> bool {
         self.hosts.iter().any(|rule| rule.covers(url))
     }

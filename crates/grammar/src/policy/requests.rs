@@ -20,7 +20,7 @@ use crate::risk::RiskClass;
 use crate::wire::{ShortText, words};
 
 words! {
-    /// Whether requests that may change something wait for a person.
+    /// Requests that wait for a person because they may change something.
     pub enum Gate {
         /// Every request with a method other than GET, HEAD and OPTIONS.
         Effects = "effects",
@@ -29,15 +29,15 @@ words! {
     }
 }
 
-/// What a rule does with a request.
+/// Decision of a rule about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestAction {
-    /// It leaves.
+    /// The request may leave.
     Allow,
-    /// It is held until a person agrees.
+    /// The request is held until a person agrees.
     Ask,
-    /// It never leaves.
+    /// The request never leaves.
     Deny,
     /// It goes to this URL; a `*` at the end stands for what the `*` of the rule stood for.
     Rewrite(ShortText),
@@ -53,7 +53,7 @@ pub struct RequestEntry {
     /// The methods that it names; all of them unless stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<ShortText>,
-    /// What happens.
+    /// Decision about the requests that the rule names.
     #[serde(rename = "do")]
     pub action: RequestAction,
 }
@@ -65,13 +65,14 @@ pub enum BadRequestRule {
     /// Its origin cannot be read.
     #[error(transparent)]
     Origin(#[from] BadOriginRule),
-    /// Not a method.
+    /// A word that is not a method.
     #[error("expected a method such as POST, saw `{seen}`")]
     Method {
         /// The start of what was seen, escaped.
         seen: String,
     },
-    /// What is rewritten, or into what, has a `*` other than at its end, or only one of them has one.
+    /// The URL that is rewritten, or the one that replaces it, has a `*` other than at its end, or only one of them has
+    /// one.
     #[error("expected `*` at the end of both URLs of a rewriting rule or of neither, saw `{seen}`")]
     Star {
         /// The start of what was seen, escaped.
@@ -90,7 +91,7 @@ pub enum BadRequestRule {
     },
 }
 
-/// What a policy decides about a request.
+/// Decision of a policy about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestVerdict {
     /// It may leave as it is.
@@ -103,7 +104,7 @@ pub enum RequestVerdict {
     Rewrite(Url),
 }
 
-/// A rule, read.
+/// A rule as read from its entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RequestRule {
     origin: OriginRule,
@@ -135,7 +136,7 @@ fn decoded(text: &str) -> Vec<u8> {
     percent_decode_str(text).collect()
 }
 
-/// What a request is compared by.
+/// Returns the part of a URL that requests are compared by: the path, and the query if `has_query`.
 fn path_of(url: &Url, has_query: bool) -> Cow<'_, str> {
     match url.query().filter(|_| has_query) {
         Some(query) => Cow::Owned(format!("{}?{query}", url.path())),
@@ -143,7 +144,7 @@ fn path_of(url: &Url, has_query: bool) -> Cow<'_, str> {
     }
 }
 
-/// Whether `text` is these pieces with anything between them.
+/// Returns `true` if `text` is these pieces with anything between them.
 fn fits(pieces: &[Vec<u8>], text: &[u8]) -> bool {
     let [first, rest @ ..] = pieces else { return text.is_empty() };
     let Some(mut text) = text.strip_prefix(first.as_slice()) else { return false };
@@ -235,8 +236,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether requests that no rule names are asked about. Unless stated, the profiles `assisted` and `semiAuto` ask for
-    /// plans of planners.
+    /// Returns `true` if requests that no rule names are asked about. Unless stated, the profiles `assisted` and
+    /// `semiAuto` ask for plans of planners.
     #[must_use]
     pub fn gates_effects(&self, author: Author) -> bool {
         match self.gate {
@@ -245,7 +246,7 @@ impl Policy {
         }
     }
 
-    /// Whether an operator asked for something that needs requests to be held.
+    /// Returns `true` if an operator asked for something that needs requests to be held.
     #[must_use]
     pub fn states_requests(&self) -> bool {
         self.gate == Some(Gate::Effects) || !self.requests.is_empty()
@@ -259,7 +260,7 @@ impl Policy {
         })
     }
 
-    /// What happens to a request. `gated` requests are asked about where no rule names them.
+    /// Decides about a request. If `gated`, a request that may change something is asked about where no rule names it.
     ///
     /// ```
     /// use cuebook_grammar::policy::{Policy, PolicyFile, RequestVerdict};

@@ -128,7 +128,7 @@ impl Change {
     }
 }
 
-/// Whether the text has the form of a word of a vocabulary, a digest or the name of a target.
+/// Returns `true` if the text has the form of a word of a vocabulary, a digest or the name of a target.
 fn is_word(text: &str) -> bool {
     text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.:-".contains(&b))
 }
@@ -176,8 +176,8 @@ fn collect(value: &Value, pointer: &mut String, redactor: Option<&dyn Redactor>,
     }
 }
 
-/// Whether the field is the digest of an artifact, or its path: hexadecimal digits that may contain a short secret by
-/// chance.
+/// Returns `true` if the field is the digest of an artifact, or its path: hexadecimal digits that may contain a short
+/// secret by chance.
 fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let Some((digest, path)) = text("sha256").zip(text("path")) else { return false };
@@ -185,7 +185,7 @@ fn is_own_digest(fields: &Map<String, Value>, name: &str) -> bool {
     is_digest && (name == "sha256" || (name == "path" && is_path_of(path, digest)))
 }
 
-/// `artifacts/ab/abcd….png`.
+/// Returns `true` for the form `artifacts/ab/abcd….png`, where `abcd…` is the digest.
 fn is_path_of(path: &str, digest: &str) -> bool {
     let rest = path.strip_prefix("artifacts/").and_then(|rest| rest.split_once('/'));
     rest.is_some_and(|(folder, name)| {

@@ -115,8 +115,8 @@ pub(super) fn kept(candidates: &[Candidate], costs: &[usize], mut room: usize) -
     kept
 }
 
-/// What `write` makes of the most room that keeps its text within `budget` tokens: at first `room` for the candidates,
-/// and less where what stands beside them (frames, marks, contexts) takes more than was set aside.
+/// Returns the text that `write` makes of the largest room that keeps it within `budget` tokens: at first `room` for
+/// the candidates, and less where the text beside them (frames, marks, contexts) takes more than was set aside.
 pub(super) fn within(budget: usize, mut room: usize, write: impl Fn(usize) -> String) -> String {
     loop {
         let out = write(room);

@@ -1,4 +1,4 @@
-//! What changed since the observation before, as lines: `+` came, `-` went, `~` changed.
+//! Changes since the observation before, as lines: `+` came, `-` went, `~` changed.
 
 use std::fmt::Write as _;
 

@@ -31,8 +31,8 @@ pub(crate) fn shortened(text: &str, characters: usize) -> String {
     short
 }
 
-/// Whether a character may change how the text around it is read or shown: control characters, line and paragraph
-/// separators, and the invisible ones of Unicode (direction marks, zero widths, tags).
+/// Returns `true` if a character may change how the text around it is read or shown: control characters, line and
+/// paragraph separators, and the invisible ones of Unicode (direction marks, zero widths, tags).
 #[must_use]
 pub fn is_disruptive(c: char) -> bool {
     c.is_control()

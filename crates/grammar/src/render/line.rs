@@ -38,7 +38,7 @@ impl<'a> Writer<'a> {
         Self { options, origin: origin(&observation.url), new }
     }
 
-    /// The same without `[new]`.
+    /// Returns this writer without the marks `[new]`.
     pub(super) fn unmarked(self) -> Self {
         Self { new: BTreeSet::new(), ..self }
     }
@@ -185,13 +185,13 @@ pub(super) const fn place_line(placement: Placement) -> &'static str {
     }
 }
 
-/// What a frame is called.
+/// Returns the name of a frame, or its URL if it has none; empty for an unknown frame.
 pub(super) fn frame_title(observation: &Observation, frame: u32) -> &str {
     let summary = usize::try_from(frame).ok().and_then(|index| observation.frames.get(index));
     summary.map_or("", |summary| if summary.name.is_empty() { &summary.url } else { &summary.name })
 }
 
-/// What was left out, in words; empty if nothing was.
+/// Describes in words what was left out; empty if nothing was.
 pub(super) fn left_out(observation: &Observation, unwritten: usize, unread: usize) -> String {
     let truncated = observation.truncated.unwrap_or_default();
     let counts = [

@@ -1,16 +1,16 @@
 //! How an observation is rendered.
 
-/// Whether boxes are written.
+/// Handling of boxes in a rendering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Boxes {
-    /// No.
+    /// Boxes are left out.
     #[default]
     Omitted,
     /// `[box=x,y,width,height]` in whole pixels.
     Written,
 }
 
-/// What becomes of a candidate that the budget does not hold.
+/// Treatment of a candidate that the budget does not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
     /// It is left out and counted.
@@ -26,13 +26,13 @@ pub enum Overflow {
 pub struct TextOptions {
     /// The most tokens, as [`estimate_tokens`](super::estimate_tokens) counts them.
     pub budget: usize,
-    /// What becomes of candidates beyond the budget.
+    /// Treatment of candidates beyond the budget.
     pub overflow: Overflow,
-    /// Whether boxes are written.
+    /// Handling of boxes in the rendering.
     pub boxes: Boxes,
     /// The longest list of options that is written whole; of a longer one, the first 12 are written.
     pub options: usize,
-    /// The most tokens of that for the page's text.
+    /// Upper bound of the budget's tokens that the page's text may use.
     pub text: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a person is asked before a step that needs consent.
+//! Questions to a person before a step that needs consent.
 
 use serde_json::Value;
 use unicode_security::MixedScript as _;
@@ -38,7 +38,7 @@ pub fn question(step: &BoundStep) -> String {
     line
 }
 
-/// Whether a word has letters of several scripts, as no language writes them: `Pаy` with a Cyrillic `а`.
+/// Returns `true` if a word has letters of several scripts, as no language writes them: `Pаy` with a Cyrillic `а`.
 fn mixes_scripts(text: &str) -> bool {
     text.split(|letter: char| !letter.is_alphanumeric()).any(|word| !word.is_single_script())
 }
@@ -47,7 +47,7 @@ fn mixes_scripts(text: &str) -> bool {
 const FIELDS: usize = 20;
 /// How much of a field.
 const FIELD: usize = 60;
-/// Words in the names of fields whose content nobody should read over a shoulder.
+/// Words in the names of fields whose content must not be readable over a shoulder.
 const SENSITIVE: [&str; 18] = [
     "pass",
     "password",
@@ -69,7 +69,7 @@ const SENSITIVE: [&str; 18] = [
     "csrf",
 ];
 
-/// Whether a word of a field's name is sensitive: `cardNumber` and `card_number` are, `shipping` is not.
+/// Returns `true` if a word of a field's name is sensitive: `cardNumber` and `card_number` are, `shipping` is not.
 fn is_sensitive(name: &str) -> bool {
     let mut spaced = String::new();
     for letter in name.chars().take(FIELD) {

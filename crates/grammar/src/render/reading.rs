@@ -45,7 +45,7 @@ pub(super) fn written(line: &TextLine) -> String {
     out
 }
 
-/// Whether a line only repeats what stands above the candidates.
+/// Returns `true` if a line only repeats text that stands above the candidates.
 pub(super) fn is_said_above(line: &TextLine, observation: &Observation) -> bool {
     let [cell] = line.cells.as_slice() else { return false };
     let [TextPart::Text(text)] = cell.as_slice() else { return false };

@@ -55,7 +55,7 @@ pub fn text(observation: &Observation, options: &TextOptions) -> String {
     })
 }
 
-/// What is written below the header, and how it would be written.
+/// Content below the header, with each line as it would be written.
 struct Sheet<'a> {
     observation: &'a Observation,
     options: &'a TextOptions,
@@ -177,7 +177,7 @@ fn asked_of_a_person(challenge: Challenge) -> &'static str {
     }
 }
 
-/// Whether a landmark says more than that there is an empty one, or a list or a group without a name.
+/// Returns `true` if a landmark says more than that it is empty, or that it is a list or a group without a name.
 fn is_telling(summary: &str) -> bool {
     !summary.contains(": 0 ") && !["div: ", "ul: ", "ol: "].iter().any(|nameless| summary.starts_with(nameless))
 }
@@ -212,7 +212,7 @@ fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<Candi
     named_by(all.get(index)?, written)
 }
 
-/// What stands above the candidates: its first line, and of the others as many as `room` holds.
+/// Returns the lines above the candidates: the first one, and as many of the others as `room` tokens hold.
 fn header(observation: &Observation, room: usize) -> String {
     let whole = whole_header(observation);
     let mut spent = 0_usize;

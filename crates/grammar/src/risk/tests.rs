@@ -123,7 +123,7 @@ fn risk(lines: &str, change: impl FnOnce(&mut Candidate), action: Value) -> Risk
     of(&action, &targets.collect::<Vec<_>>(), &page)
 }
 
-/// What a model's press without a target risks on a page, and on what.
+/// Returns the risk of a model's press without a target on a page, and the main target that it is bound to.
 fn pressed(lines: &str, keys: &str, change: impl FnOnce(&mut [Candidate])) -> Result<(RiskClass, String), Violations> {
     let mut page = sample::page(lines);
     change(&mut page.candidates);

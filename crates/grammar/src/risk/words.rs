@@ -35,7 +35,7 @@ pub(super) fn class_of(text: &str) -> Option<RiskClass> {
         .or_else(|| (!plain.is_ascii()).then(|| SKELETONS.class_of(&skeleton(&plain))).flatten())
 }
 
-/// Whether a name is nothing but that of a place that takes what is thrown away: `Trash (3)`.
+/// Returns `true` if the name is nothing but that of a place for discarded things: `Trash (3)`.
 pub(super) fn is_bin(name: &str) -> bool {
     let name = normalised(name);
     let whole = compact(&name).len();
@@ -46,7 +46,7 @@ pub(super) fn is_bin(name: &str) -> bool {
     covered > 0 && words_of(&name).iter().filter(|(word, _)| !word.chars().all(char::is_numeric)).count() <= covered
 }
 
-/// Whether a name mentions such a place, so that what is dropped there is thrown away.
+/// Returns `true` if the name mentions a place for discarded things, so that whatever is dropped there is discarded.
 pub(super) fn has_bin(name: &str) -> bool {
     LEXICON.has(&normalised(name), Member::Bin)
 }
@@ -77,24 +77,24 @@ pub(super) fn class_of_sentences(text: &str) -> Option<RiskClass> {
     sentences(text).filter_map(class_of).max()
 }
 
-/// Whether a text says that something is for ever, or is charged.
+/// Returns `true` if the text says that something is permanent, or is charged.
 pub(super) fn is_final(text: &str) -> bool {
     sentences(text).any(|sentence| LEXICON.has(&normalised(sentence), Member::Final))
 }
 
-/// Whether a name agrees to what it was asked, whatever that is; or says nothing by itself.
+/// Returns `true` if the name agrees to whatever it was asked, or says nothing by itself.
 pub(super) fn agrees(name: &str) -> bool {
     let name = normalised(name);
     !name.chars().any(char::is_alphanumeric) || (LEXICON.has(&name, Member::Yes) && !LEXICON.has(&name, Member::Undo))
 }
 
-/// Whether a name refuses what it was asked.
+/// Returns `true` if the name refuses what it was asked.
 pub(super) fn refuses(name: &str) -> bool {
     let name = normalised(name);
     LEXICON.has(&name, Member::No) || LEXICON.has(&name, Member::Undo)
 }
 
-/// Whether a text names one amount of money. Two are a range, as in a filter.
+/// Returns `true` if the text names exactly one amount of money. Two are a range, as in a filter.
 pub(super) fn has_amount(text: &str) -> bool {
     static AMOUNT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let signs =
@@ -111,7 +111,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '؟', '।']).filter(|sentence| !sentence.trim().is_empty())
 }
 
-/// What entries of the lexicon stand for.
+/// Meaning of an entry of the lexicon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Member {
@@ -189,7 +189,7 @@ impl Span {
         }
     }
 
-    /// Whether this makes the risky word `hit` harmless.
+    /// Returns `true` if this entry makes the risky word `hit` harmless.
     fn excuses(&self, hit: &Self) -> bool {
         let says_more = !hit.holds(self) && self.bytes != hit.bytes;
         // A name that begins with what destroys destroys its topic: `Delete order history`.

@@ -35,7 +35,7 @@ use crate::secret::Secret;
 pub struct BoxError(Box<dyn Error + Send + Sync>);
 
 impl BoxError {
-    /// Holds an error.
+    /// Wraps the error of a layer.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
         Self(Box::new(error))
     }
@@ -159,7 +159,7 @@ boxed! {
 
 /// A [`SecretSource`] of any type, with [`BoxError`] for its errors.
 pub trait BoxedSecretSource: Send + Sync {
-    /// [`SecretSource::resolve`].
+    /// Boxed form of [`SecretSource::resolve`].
     fn resolve<'a>(
         &'a self,
         reference: &'a CredentialRef,
@@ -167,7 +167,7 @@ pub trait BoxedSecretSource: Send + Sync {
         deadline: Deadline,
     ) -> BoxFuture<'a, Result<Secret, SecretRefusal>>;
 
-    /// [`SecretSource::holds`].
+    /// Boxed form of [`SecretSource::holds`].
     fn holds(&self, text: &str) -> bool;
 }
 
@@ -203,7 +203,7 @@ impl SecretSource for Box<dyn BoxedSecretSource> {
 
 /// A [`Confirm`] of any type, with [`BoxError`] for its errors.
 pub trait BoxedConfirm: Send {
-    /// [`Confirm::confirm`].
+    /// Boxed form of [`Confirm::confirm`].
     fn confirm<'a>(&'a mut self, request: &'a ConfirmRequest, deadline: Deadline) -> BoxFuture<'a, ConfirmReply>;
 }
 

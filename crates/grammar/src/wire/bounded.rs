@@ -49,7 +49,7 @@ impl<const MAX: usize> Bounded<MAX> {
         Self(text.chars().take(MAX).collect())
     }
 
-    /// The text.
+    /// The text, which has at most `MAX` characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -103,16 +103,16 @@ macro_rules! bounded_integer {
         pub struct $name($int);
 
         impl $name {
-            /// The least value.
+            /// Inclusive lower bound of the type.
             pub const MIN: Self = Self($min);
-            /// The greatest value.
+            /// Inclusive upper bound of the type.
             pub const MAX: Self = Self($max);
 
             /// The nearest value within the bounds.
             #[must_use]
             pub fn clamped(value: $int) -> Self { Self(value.clamp($min, $max)) }
 
-            /// The number.
+            /// The number, from `MIN` to `MAX`.
             #[must_use]
             pub const fn get(self) -> $int { self.0 }
         }
@@ -146,7 +146,7 @@ bounded_integer! {
 }
 
 impl Millis {
-    /// As a duration.
+    /// Converts it to a [`std::time::Duration`].
     #[must_use]
     pub const fn duration(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.get() as u64)
@@ -185,7 +185,7 @@ impl Probability {
         Self(if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) })
     }
 
-    /// The number.
+    /// The number, from 0 to 1; never NaN.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

@@ -6,7 +6,7 @@ use cuebook_grammar::seam::HistoryEntry;
 
 use super::fixture::{Run, assert_plans, page, plan, short};
 
-/// What is planned after everything that was planned for the first page was carried out, and the second one is there.
+/// Returns the plan after everything planned for the first page was carried out, and the second page is there.
 fn then(task: &str, before: &Observation, with: impl Fn(&mut HistoryEntry), after: &Observation) -> String {
     let mut run = Run::of(task);
     let draft = run.plan(before);

@@ -86,7 +86,7 @@ impl Run {
     }
 }
 
-/// Whether the plan ends the run, or waits for a person.
+/// Returns `true` if the plan ends the run, or waits for a person.
 pub(super) fn ends(draft: &PlanDraft) -> bool {
     draft.steps.iter().any(|step| matches!(step.action, Action::Finish(_) | Action::Fail(_) | Action::AskUser(_)))
 }
@@ -124,8 +124,8 @@ pub(super) fn plans(task: &str, observation: &Observation) -> String {
     said.join("; ")
 }
 
-/// What a run does with its pages in turn: every plan's steps succeed, and after each plan the next page is there;
-/// the last one stays. Ends with the step that ends the run.
+/// Runs a task over pages in turn: every plan's steps succeed, and after each plan the next page is there; the last one
+/// stays. Ends with the step that ends the run.
 pub(super) fn run(task: &str, pages: &[&str]) -> Vec<String> {
     let pages: Vec<Observation> = pages.iter().map(|lines| page(lines)).collect();
     let mut run = Run::of(task);

@@ -1,4 +1,4 @@
-//! What sentences come to on pages.
+//! Tests of the plans that sentences result in on pages.
 
 mod choosing;
 mod clicking;

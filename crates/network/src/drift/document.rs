@@ -12,7 +12,7 @@ const DROPPED: [&str; 5] = ["content-encoding", "content-length", "transfer-enco
 /// Chrome looks for a declaration of the encoding in this many bytes.
 const PRESCAN: usize = 1024;
 
-/// Whether the header fields are those of a page.
+/// Returns `true` if the header fields are those of a page.
 pub(super) fn is_page(headers: &[Header]) -> bool {
     value(headers, "content-type").is_some_and(|kind| {
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

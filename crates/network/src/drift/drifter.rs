@@ -29,9 +29,9 @@ const SHORTEST: f64 = 150.0;
 const SHARE: f64 = 0.5;
 /// URLs that are known to have failed; none fails beyond.
 const FAILED: usize = 10_000;
-/// What fails. A page whose script is missing is dead until it is loaded again, so scripts do not.
+/// Types of requests that may fail. A page whose script is missing is dead until it is loaded again, so scripts do not.
 const MAY_FAIL: [&str; 6] = ["Image", "Stylesheet", "Font", "Media", "XHR", "Fetch"];
-/// What is never late: streams, and what a page sends when it goes.
+/// Types of requests that are never late: streams, and those that a page sends when it goes.
 const NEVER_LATE: [&str; 4] = ["EventSource", "WebSocket", "Ping", "CSPViolationReport"];
 
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/drift.js"));
@@ -58,7 +58,7 @@ pub struct Drifted {
     pub documents: u64,
     /// Responses that came late.
     pub delayed: u64,
-    /// Requests that failed.
+    /// Requests that were answered with status 503 instead.
     pub failed: u64,
 }
 
@@ -94,14 +94,14 @@ impl Drifter {
     }
 }
 
-/// What is held goes on as it is.
+/// Requests that are held go on unchanged.
 impl Drop for Drifter {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-/// What the answers have in common.
+/// State that the answers share.
 struct Desk {
     drift: Drift,
     counts: Arc<Counts>,
@@ -197,7 +197,7 @@ impl Desk {
     }
 }
 
-/// What names a document: its path. Hosts and ports differ between installations, queries between visits.
+/// Returns the path, which identifies a document. Hosts and ports differ between installations, queries between visits.
 fn path_of(url: &str) -> &str {
     let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..))).unwrap_or(url);
     path.split(['?', '#']).next().unwrap_or_default()

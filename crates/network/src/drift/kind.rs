@@ -1,4 +1,4 @@
-//! What may drift, and by how much.
+//! Kinds of drift, and their strengths.
 //!
 //! Invariant: what is drawn depends on the seed and on what it is drawn for, never on order or time.
 
@@ -18,7 +18,7 @@ macro_rules! kinds {
         }
 
         impl DriftKind {
-            /// All of them.
+            /// All kinds of drift.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
 
             /// Its name on command lines and in results.
@@ -116,7 +116,7 @@ impl Drifts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
     seed: u64,
-    /// In percent.
+    /// Strength of each kind, in percent.
     strengths: BTreeMap<DriftKind, u8>,
 }
 
@@ -148,7 +148,7 @@ impl Drift {
         Self { seed, strengths: kinds.map(|kind| (kind, strength(kind))).collect() }
     }
 
-    /// The seed.
+    /// Seed that decides, together with the strengths, what each kind changes.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
@@ -170,7 +170,7 @@ impl Drift {
         f64::from(hash(self.seed, &parts)) / (f64::from(u32::MAX) + 1.0)
     }
 
-    /// What the script in a document is started with.
+    /// Returns the configuration of the script in a document.
     pub(super) fn config(&self, path: &str) -> Value {
         let strengths: BTreeMap<&str, f64> = self.kinds().map(|(kind, _)| (kind.name(), self.strength(kind))).collect();
         json!({ "seed": self.seed.to_string(), "document": hash(self.seed, &["document", path]), "strengths": strengths })

@@ -50,7 +50,8 @@ impl Cookies {
         }
     }
 
-    /// What the next response to this request sets, each as a header field has it.
+    /// Returns the cookies that the next response to this request sets, each as a header field has it; empty if no
+    /// report comes within [`REPORTED`].
     pub(super) async fn of(&self, request: &str) -> Vec<String> {
         let reported = async {
             loop {

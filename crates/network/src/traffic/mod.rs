@@ -1,4 +1,4 @@
-//! What a browser requests and gets: recorded, and answered from the record in place of the network.
+//! Traffic of a browser: recorded, and answered from the record in place of the network.
 //!
 //! Both hold requests of the browser as a whole, by `Fetch` on a session of their own: those of all tabs, frames, workers
 //! and service workers, preflights, beacons and icons. WebSockets are not among them: what goes over them is recorded from

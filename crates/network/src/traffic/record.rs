@@ -1,4 +1,4 @@
-//! Recording.
+//! Records the exchanges and websockets of a browser into a sink.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -31,7 +31,7 @@ struct Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Served {
-    /// From the record.
+    /// Requests that were answered from the record.
     pub answered: u64,
     /// Requests that the record does not have. Each has failed.
     pub missed: u64,
@@ -100,7 +100,8 @@ async fn answer(paused: &PausedRequest, source: &impl FixtureSource, counts: &Co
     }
 }
 
-/// What needs no record: permission for what the page did in the recording, and the icon that Chrome asks for by itself.
+/// Returns the reply to a request that needs no record: permission for the requests that the page made in the
+/// recording, and the icon that Chrome asks for by itself.
 fn by_itself(request: &HttpRequest) -> Option<HttpReply> {
     let header = |name: &str| {
         let found = request.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

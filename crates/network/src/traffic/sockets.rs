@@ -41,7 +41,7 @@ struct Socket {
 struct Message {
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Seconds since 1970.
+    /// Wall-clock time, in seconds since 1970.
     time: f64,
     opcode: u8,
     /// Base64 unless the opcode is 1.
@@ -134,7 +134,7 @@ impl Sockets {
         Some(())
     }
 
-    /// What went over those that are still open.
+    /// Ends the sockets that are still open, and returns their messages.
     pub(super) fn rest(&self) -> Vec<Ended> {
         self.lock().drain().map(|(_, socket)| socket.ended()).collect()
     }

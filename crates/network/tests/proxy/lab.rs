@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 
-/// What the proxy asked the network for.
+/// Fake network, which records the look-ups and connections that the proxy requests.
 #[derive(Clone, Default)]
 pub(crate) struct Net(Arc<Mutex<Inner>>);
 
@@ -125,7 +125,7 @@ impl Client {
         read_message(&mut self.0).await
     }
 
-    /// What comes until the proxy closes.
+    /// Returns all that arrives until the proxy closes.
     pub(crate) async fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         let reading = self.0.read_to_end(&mut rest);

@@ -46,7 +46,7 @@ struct Answer {
 pub(crate) enum Renamed {
     /// Unknown: all of them.
     All,
-    /// These.
+    /// Only the rows with these numbers.
     Rows(Vec<u64>),
 }
 

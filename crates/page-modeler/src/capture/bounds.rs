@@ -18,7 +18,7 @@ pub(crate) struct Bounds {
     pub(crate) memory: Memory,
 }
 
-/// What is known of a tab's documents from observations before.
+/// Caches of a tab's documents from earlier observations.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) names: NameCache,

@@ -1,4 +1,4 @@
-//! What the wire reports about a tab: its frames, walked and placed.
+//! Reports of the wire about a tab: its frames, walked and placed.
 
 use cuebook_grammar::locator::Locator;
 use cuebook_grammar::observation::{FrameSummary, Pane, ScrolledPart, Truncation, Viewport};
@@ -19,7 +19,7 @@ pub(crate) struct CapturedFrame {
     pub(crate) walk: FrameWalk,
     /// The rows whose names the browser has to be asked for again.
     pub(crate) renamed: Renamed,
-    /// Where it lies.
+    /// Maps its coordinates to those of the tab's viewport.
     pub(crate) placement: Placement,
     /// Its owner element's number, and the index of the frame that holds it.
     pub(crate) owner: Option<(u64, u32)>,
@@ -59,7 +59,7 @@ impl Captured {
         self.frames.first().map(|frame| frame.walk.viewport).unwrap_or_default()
     }
 
-    /// What is scrolled besides the page: frames before what scrolls in them.
+    /// Returns the scrolled parts besides the page: a frame comes before the parts that scroll in it.
     pub(crate) fn scrolled(&self) -> Vec<ScrolledPart> {
         let parts = self.frames.iter().flat_map(|frame| {
             let view = frame.walk.viewport;
@@ -76,7 +76,8 @@ impl Captured {
         parts.take(SCROLLED_MAX).collect()
     }
 
-    /// What scrolls besides the page and has more than it shows: frames before what scrolls in them.
+    /// Returns the scrollable parts besides the page that have more than they show: a frame comes before the parts that
+    /// scroll in it.
     pub(crate) fn panes(&self) -> Vec<Pane> {
         let panes = self.frames.iter().flat_map(|frame| {
             let own = (frame.index != 0).then(|| pane_of(frame.index, &frame.walk.viewport)).flatten();

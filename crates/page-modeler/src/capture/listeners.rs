@@ -28,16 +28,16 @@ const READ: usize = 20_000;
 /// The events of pointing and pressing.
 const POINTED: [&str; 6] = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup"];
 
-/// What an element listens for.
+/// Kinds of events that an element listens for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Listens {
-    /// Pointing and pressing.
+    /// Events of pointing and pressing.
     pointer: bool,
-    /// Things that are dropped on it.
+    /// Drops of dragged things on it.
     drop: bool,
 }
 
-/// What is known of the listeners of each document.
+/// Cached listeners of each document.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCache {
     documents: Mutex<HashMap<(String, String), Asked>>,
@@ -45,7 +45,7 @@ pub(crate) struct ListenerCache {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// What was passed to the script, by backend node; some are of another document.
+    /// Listeners that were passed to the script, by backend node id; some are of another document.
     settled: HashMap<i64, Listens>,
     census: Census,
     /// How often it was queried: scripts that hydrate a finished page add listeners and no elements.
@@ -98,12 +98,12 @@ impl ListenerCache {
         work(documents.entry(key(world)).or_default())
     }
 
-    /// Whether this document is to be queried before it is walked: it never was, or some elements are left.
+    /// Returns `true` if this document is to be queried before it is walked: it never was, or some elements are left.
     pub(super) fn is_new(&self, world: &ProbeWorld) -> bool {
         self.with(world, |asked| asked.census == Census::Never || asked.left_over)
     }
 
-    /// Whether a document that now has `elements` elements is to be queried again.
+    /// Returns `true` if a document that now has `elements` elements is to be queried again.
     pub(super) fn is_due(&self, world: &ProbeWorld, elements: u64) -> bool {
         self.with(world, |asked| {
             let due = match asked.census {

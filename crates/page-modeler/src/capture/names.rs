@@ -85,8 +85,9 @@ impl NameCache {
         Ok(())
     }
 
-    /// What a candidate is about was read by the walk, and is compared when something acts on it. If the page changed since,
-    /// a name that differs from the walk's may be of another moment, and the walk's stands.
+    /// Removes the `fresh` names that may be newer than the walk. The walk read the meaning of a candidate, which is
+    /// compared when something acts on it. If the page changed since, a name that differs from the walk's may be of
+    /// another moment, and the walk's stands.
     async fn forget_later_names(&mut self, frame: &CapturedFrame, fresh: &HashSet<NodeKey>, until: Instant) {
         let Some(known) = self.documents.get_mut(&frame.document_key()) else { return };
         let spelt = |name: &str, placed: &Placed| clean::name(name, &placed.row.icons).to_lowercase();

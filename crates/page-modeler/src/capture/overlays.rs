@@ -1,4 +1,4 @@
-//! What covers a candidate of a child frame in the frames above it.
+//! Finds elements of the frames above a child frame that cover its candidates.
 
 use std::time::Instant;
 

@@ -11,7 +11,7 @@ use cuebook_probe::ProbeWorld;
 use super::captured::CapturedFrame;
 use crate::model::rows::FrameWalk;
 
-/// Frame and document.
+/// Ids of a frame and of its document.
 type Document = (String, String);
 
 /// The last walks by document, of views and of whole pages.

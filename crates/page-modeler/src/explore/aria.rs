@@ -32,7 +32,7 @@ pub enum AriaError {
         /// How many it means.
         matches: usize,
     },
-    /// The modeler failed.
+    /// The page modeler could not read the page.
     #[error(transparent)]
     Model(#[from] ModelError),
 }

@@ -1,4 +1,4 @@
-//! What a selector matches: role, name, text and attributes of each, with frame and nearest candidate.
+//! Finds the elements that match a selector: role, name, text and attributes of each, with frame and nearest candidate.
 
 use std::time::Instant;
 

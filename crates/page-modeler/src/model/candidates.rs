@@ -22,15 +22,15 @@ use super::rows::Row;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Placed {
-    /// What the walk reported.
+    /// Row that the walk reported.
     pub row: Arc<Row>,
-    /// Where its node lives.
+    /// Key of its node: page, frame, document and node id.
     pub key: NodeKey,
     /// Its box in the tab's viewport.
     pub rect: Rect,
     /// Some of it can be seen in the tab.
     pub in_view: bool,
-    /// What covers it, frames above included.
+    /// Cover over it, that of frames above included; `None` if nothing covers it.
     pub occlusion: Option<Occlusion>,
     /// Role, name and description in the browser's own words.
     pub browser: Option<BrowserWords>,
@@ -42,9 +42,9 @@ pub struct Placed {
 pub struct BrowserWords {
     /// The role, where the browser's has an ARIA counterpart.
     pub role: Option<Role>,
-    /// The name.
+    /// Name in the browser's own words.
     pub name: String,
-    /// The description.
+    /// Description in the browser's own words.
     pub description: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct FrameRows {
     pub frame: u32,
     /// The path of the frame's URL, without query; empty in the main frame.
     pub path: String,
-    /// What distinguishes this frame from others, for twins in several frames.
+    /// Title that distinguishes this frame from others, for twins in several frames; empty in the main frame.
     pub title: String,
     /// The way to the frame, outermost owner first.
     pub locators: Vec<Locator>,

@@ -10,16 +10,16 @@ use std::collections::HashMap;
 /// One candidate as its twins see it: its contexts, nearest first.
 #[derive(Clone, Debug, Default)]
 pub struct Twin {
-    /// Kind and text.
+    /// Kind and text of each context.
     pub context: Vec<(String, String)>,
     /// The selector of its place, where it has one.
     pub place: Option<String>,
 }
 
-/// What distinguishes one twin.
+/// Label that distinguishes one twin from the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Label {
-    /// `row: john@example.com`.
+    /// Distinguishing context, such as `row: john@example.com`.
     Context(String),
     /// Nothing does; its nearest context, if it has one.
     Ambiguous(Option<String>),

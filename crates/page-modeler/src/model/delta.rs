@@ -1,4 +1,4 @@
-//! What changed between two observations of one tab.
+//! Changes between two observations of one tab.
 
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::observation::{Delta, Observation};

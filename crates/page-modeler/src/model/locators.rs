@@ -8,7 +8,7 @@ use cuebook_grammar::wire::{Nth, SelectorText};
 
 use super::rows::Row;
 
-/// What is known about a candidate's twins: how many there are, and its place among them.
+/// Place of a candidate among its twins, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Candidates of that role and name on the page.

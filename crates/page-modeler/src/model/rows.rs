@@ -24,11 +24,11 @@ pub struct Row {
     pub role: Role,
     /// The accessible name, in the walk's words.
     pub name: String,
-    /// What replaces the name where there is none.
+    /// Text that replaces the name where there is none.
     pub fallback: Option<String>,
     /// Why it is a candidate: `native`, `role`, `pointer`, ….
     pub reason: String,
-    /// The states.
+    /// States of the element, such as checked or disabled.
     pub states: States,
     /// The kind of control.
     pub control: ControlKind,
@@ -36,19 +36,19 @@ pub struct Row {
     pub depth: u16,
     /// Tags, hand-written ids and roles from the root down.
     pub path: String,
-    /// The title.
+    /// Its `title`, if it has one.
     pub title: Option<String>,
-    /// What the icon of a control without words is called.
+    /// Name of the icon of a control without words.
     pub icon: Option<String>,
     /// Texts that an icon font draws as pictures.
     pub icons: Vec<String>,
-    /// The description.
+    /// Accessible description, in the walk's words.
     pub description: Option<String>,
-    /// The live value.
+    /// Live value, if the element has one.
     pub value: Option<String>,
     /// The value must not be recorded.
     pub sensitive: bool,
-    /// What it takes, and where it stands in its list.
+    /// Values that it takes, and its place in its list, where the markup says so.
     pub bounds: Bounds,
     /// The options of a native select.
     pub options: Vec<SelectOption>,
@@ -56,29 +56,29 @@ pub struct Row {
     pub labels: Vec<String>,
     /// The text beside a field that has no name.
     pub beside: Option<String>,
-    /// The placeholder.
+    /// Placeholder of a field, if it has one.
     pub placeholder: Option<String>,
-    /// The alternative text.
+    /// Alternative text (`alt`), if it has one.
     pub alt: Option<String>,
-    /// The test id.
+    /// Test id, if it has one.
     pub test_id: Option<String>,
     /// No other element of the frame has that test id.
     pub test_id_unique: bool,
     /// Where a link leads.
     pub destination: Option<String>,
-    /// The form.
+    /// Name, id or action of the form around it; `None` outside of forms.
     pub form: Option<String>,
-    /// What activating it does.
+    /// Effect of activating it, as far as its markup says.
     pub activation: Activation,
-    /// What the dialog around it says, else the heading above it.
+    /// Text of the dialog around it, else of the heading above it.
     pub surroundings: Option<String>,
-    /// What scrolls it.
+    /// Container that scrolls it, if there is one.
     pub scroller: Option<String>,
-    /// What it stands in, nearest first: kind and text.
+    /// Contexts that it stands in, nearest first: kind and text.
     pub context: Vec<(String, String)>,
-    /// What it is about: a digest of its role, its name and all that identifies it.
+    /// Digest of its meaning: its role, its name and all that identifies it.
     pub about: String,
-    /// What is its alone, where a twin is about the same.
+    /// Part of the page that it shares with no twin, where a twin has the same digest.
     pub part: Option<OwnPart>,
     /// The text of that part.
     pub part_text: Option<String>,
@@ -90,11 +90,11 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RowPlace {
-    /// The box.
+    /// Box in the frame's own viewport, in CSS pixels.
     pub rect: Rect,
     /// Some of it can be seen.
     pub in_view: bool,
-    /// What covers it, within the frame.
+    /// Cover over it within the frame; `None` if nothing covers it.
     pub cover: Option<Occlusion>,
 }
 
@@ -103,7 +103,7 @@ pub struct RowPlace {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct OwnerRow {
-    /// The content box.
+    /// Content box of the owner element.
     pub content: Rect,
     /// The width of the viewport that the content has.
     pub layout_width: f64,
@@ -111,7 +111,7 @@ pub struct OwnerRow {
     pub layout_height: f64,
     /// The part of the content box that its ancestors do not clip.
     pub clip: Rect,
-    /// Whether the owner can be seen at all.
+    /// `true` if any of the owner can be seen.
     pub shown: bool,
     /// Its title or name.
     pub name: String,
@@ -119,16 +119,16 @@ pub struct OwnerRow {
     pub css: Option<String>,
 }
 
-/// The page's metadata.
+/// Facts about a document as a whole.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Meta {
     /// `og:type` or the schema.org type.
     pub page_type: String,
-    /// The description.
+    /// `description` or `og:description` of its meta elements; empty if it has neither.
     pub description: String,
-    /// The language.
+    /// `lang` of the root element; empty if it has none.
     pub language: String,
     /// There is a password field.
     pub has_password: bool,
@@ -141,11 +141,11 @@ pub struct Meta {
 pub struct FrameWalk {
     /// Names this walk when the next one asks; 0 if it cannot be repeated by name.
     pub stamp: u64,
-    /// The document's URL.
+    /// URL of the document, at most 2,000 characters.
     pub url: String,
-    /// Its origin.
+    /// Origin of the document, at most 300 characters; `null` if it is opaque.
     pub origin: String,
-    /// Its title.
+    /// Title of the document, at most 200 characters.
     pub title: String,
     /// The status that a server sent with it; 0 where none did.
     pub status: u16,
@@ -153,7 +153,7 @@ pub struct FrameWalk {
     pub empty: bool,
     /// The frame's own viewport.
     pub viewport: Viewport,
-    /// What can be acted on.
+    /// Elements that can be acted on.
     #[serde(skip)]
     pub rows: Vec<Arc<Row>>,
     /// Their positions, row by row.
@@ -161,9 +161,9 @@ pub struct FrameWalk {
     pub places: Vec<RowPlace>,
     /// Owners of frames, by registry number.
     pub owners: BTreeMap<u64, OwnerRow>,
-    /// Headings.
+    /// Headings in document order, at most 40.
     pub headings: Vec<Heading>,
-    /// Landmarks.
+    /// Summaries of landmarks in document order, at most 40.
     pub landmarks: Vec<String>,
     /// Scroll containers that are not at their start.
     pub scrolled: Vec<ScrolledPart>,
@@ -187,8 +187,8 @@ pub struct FrameWalk {
     pub unwalked: u64,
     /// The name of the modal dialog that is open.
     pub modal: Option<String>,
-    /// What it asks of a person first.
+    /// Challenge that the page puts before a person; `None` if there is none.
     pub challenge: Option<Challenge>,
-    /// The page's metadata.
+    /// Type, description and language of the document.
     pub meta: Meta,
 }

@@ -30,7 +30,7 @@ pub(super) struct Mark {
     pub(super) rect: Rect,
 }
 
-/// What is drawn onto a picture.
+/// Marks and paint that are drawn onto a picture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     pub(super) marks: Vec<Mark>,

@@ -68,7 +68,7 @@ pub(crate) async fn take(
     Some(Image { media_type: "image/png".to_owned(), bytes })
 }
 
-/// Whether the boxes of the observation are still where they were, as far as the page as a whole goes.
+/// Returns `true` if the boxes of the observation are still where they were, as far as the page as a whole goes.
 fn is_in_place(now: &Metrics, observation: &Observation) -> bool {
     let VisualViewport { page_y, scale } = now.css_visual_viewport;
     (page_y - observation.viewport.scroll_y).abs() <= 1.0 && (scale - 1.0).abs() < 1e-3
@@ -84,7 +84,8 @@ fn size(width: f64, height: f64) -> Option<(f64, f64)> {
     Some(((width * share).floor().max(1.0), (height * share).floor().max(1.0)))
 }
 
-/// What is to be drawn; `None` where the position of something that must be hidden is not known.
+/// Returns the marks and the boxes to be painted over; `None` where the position of something that must be hidden is
+/// not known.
 fn marks(observation: &Observation) -> Option<Marks> {
     if observation.truncated.is_some_and(|cut| cut.candidates > 0 || cut.elements > 0 || cut.frames > 0) {
         return None;

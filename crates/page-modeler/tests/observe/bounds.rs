@@ -1,4 +1,4 @@
-//! What is too large is cut and counted: in time, within a budget of tokens, and within a bound of memory.
+//! Tests that anything too large is cut and counted: in time, within a budget of tokens, and within a bound of memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -34,7 +34,7 @@ pub(crate) async fn corpus() -> (Stage, Vec<(&'static str, String)>) {
     (Stage::at("about:blank").await, addresses)
 }
 
-/// What the walk says of one element.
+/// Report of the walk on one element.
 #[derive(Deserialize)]
 struct Walked {
     node: u64,
@@ -43,7 +43,7 @@ struct Walked {
     name: String,
 }
 
-/// What a comparison of one page came to.
+/// Result of a comparison of one page.
 #[derive(Default)]
 struct Compared {
     elements: usize,

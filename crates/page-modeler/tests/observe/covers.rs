@@ -1,4 +1,4 @@
-//! What lies over a candidate.
+//! Tests of elements that cover a candidate.
 
 use cuebook_grammar::observation::Scope;
 

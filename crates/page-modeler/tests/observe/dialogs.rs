@@ -1,4 +1,4 @@
-//! JavaScript dialogs.
+//! Observations of pages that a JavaScript dialog blocks.
 
 use std::time::Duration;
 

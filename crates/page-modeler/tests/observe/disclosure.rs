@@ -1,4 +1,4 @@
-//! What opens and closes: details, popovers, dialogs, inert parts.
+//! Tests of parts that open and close: details, popovers, dialogs, inert parts.
 
 use crate::stage::check;
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::corpus::corpus;
 use crate::stage::{Stage, until};
 
-/// What the identity of a candidate rests on, from the page's script and the browser.
+/// Basis of a candidate's identity, from the page's script and the browser.
 #[derive(Clone, Debug, PartialEq)]
 struct Ground {
     /// Chrome's own number of the node.
@@ -24,7 +24,7 @@ struct Ground {
 struct Words {
     role: String,
     name: String,
-    /// What it is about, as the executor asks for it.
+    /// Digest of its meaning, as the executor asks for it.
     about: String,
 }
 

@@ -74,7 +74,7 @@ async fn an_observation_that_builds_on_the_last_one_equals_one_from_scratch() {
     }
 }
 
-/// What two modelers must agree on.
+/// Returns the parts of an observation on which two modelers must agree.
 fn comparable(seen: &Observation) -> Value {
     let mut candidates = seen.candidates.clone();
     for candidate in &mut candidates {

@@ -1,4 +1,4 @@
-//! What is a candidate, and what is not.
+//! Tests of elements that are candidates, and of those that are not.
 
 use cuebook_grammar::candidate::{ControlKind, Placement};
 use cuebook_grammar::observation::Scope;

@@ -115,7 +115,7 @@ async fn a_page_that_cannot_be_pictured_has_no_picture() {
     assert!(Picture::of(&mut stage, &seen).await.is_none(), "a dialog is open");
 }
 
-/// Knows one value.
+/// Redactor that knows one value.
 struct Knows(&'static str);
 
 impl Redactor for Knows {

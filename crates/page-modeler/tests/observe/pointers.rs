@@ -1,4 +1,4 @@
-//! What only reacts to the pointer.
+//! Tests of elements that only react to the pointer.
 
 use cuebook_grammar::observation::Scope;
 

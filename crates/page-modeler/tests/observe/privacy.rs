@@ -1,4 +1,4 @@
-//! What the page must not notice, and what must not leave it.
+//! Tests of privacy: the page must not notice the modeler, and its secrets must not leave it.
 
 use cuebook_grammar::candidate::ControlKind;
 use cuebook_grammar::observation::Scope;

@@ -1,4 +1,4 @@
-//! What an element is: implicit roles, custom elements, drawings.
+//! Tests of the roles of elements: implicit roles, custom elements, drawings.
 
 use crate::stage::check;
 

@@ -1,4 +1,4 @@
-//! What an observation costs a model, counted with a real tokenizer.
+//! Cost of an observation to a model, counted with a real tokenizer.
 
 use cuebook_grammar::candidate::{Candidate, ControlKind};
 use cuebook_grammar::observation::{Observation, Scope};
@@ -38,7 +38,7 @@ const ACTED_ON: [&str; 18] = [
 /// Visible only while it has the focus, so it cannot be clicked before.
 const CLIPPED_AWAY: &str = "Skip to content";
 
-/// What a snapshot of Playwright's holds to act on: role and name of every line with a reference.
+/// Returns the elements of a Playwright snapshot that can be acted on: role and name of every line with a reference.
 fn acted_on(snapshot: &str) -> Vec<(String, String)> {
     snapshot
         .lines()

@@ -1,4 +1,4 @@
-//! What distinguishes candidates of one role and name.
+//! Tests of the labels that distinguish candidates of one role and name.
 
 use cuebook_grammar::candidate::NameSource;
 use cuebook_grammar::observation::Scope;

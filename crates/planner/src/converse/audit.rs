@@ -44,7 +44,7 @@ impl<'s> OpenCall<'s> {
         self.spend(|spent| spent.has_answered = true);
     }
 
-    /// Whether it ever did.
+    /// Returns `true` if the engine ever sent anything.
     pub(super) fn has_answered(&self) -> bool {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).has_answered
     }

@@ -14,7 +14,7 @@ use cuebook_decoding::emit::{Emission, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::seam::Image;
 
-/// A model.
+/// One model that answers requests: on a server, in another program, or in this process.
 pub trait ChatEngine: Send + Sync {
     /// The output of the model.
     type Stream: ChatStream;
@@ -68,7 +68,7 @@ pub enum Dialect {
     Document,
 }
 
-/// One request.
+/// One request for an answer, borrowed from the planner's turn.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ChatRequest<'a> {
@@ -82,13 +82,13 @@ pub struct ChatRequest<'a> {
     pub max_tokens: u32,
 }
 
-/// One message.
+/// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChatMessage {
-    /// The author.
+    /// Author of the message.
     pub role: MessageRole,
-    /// The text.
+    /// Text of the message, without its pictures.
     pub text: String,
     /// The pictures of the message.
     pub images: Vec<Image>,
@@ -124,9 +124,9 @@ pub enum ChatEvent {
     Refusal(String),
     /// Tokens so far. A later event replaces an earlier one.
     Usage {
-        /// Read.
+        /// Tokens that the model read.
         input: u64,
-        /// Written.
+        /// Tokens that the model wrote.
         output: u64,
     },
     /// The probability of each step under the grammar, in order.
@@ -159,7 +159,7 @@ pub enum EngineError {
     /// The server cannot be reached.
     #[error("no server at {address}")]
     Unreachable {
-        /// The address.
+        /// Address that was tried, without keys.
         address: String,
         /// The error of the connection.
         #[source]
@@ -168,14 +168,14 @@ pub enum EngineError {
     /// The server limits the rate of requests.
     #[error("the server limits the rate of requests (status {status}): {message}")]
     RateLimited {
-        /// The HTTP status.
+        /// HTTP status, which is always 429.
         status: u16,
         /// How long to wait, if stated.
         retry_after: Option<Duration>,
         /// The start of its message, escaped.
         message: String,
     },
-    /// The server failed.
+    /// The server failed, or asks for another try: status 408, 409, 425, or 500 and above.
     #[error("the server failed (status {status}): {message}")]
     Server {
         /// The HTTP status; 500 if it reported the error within its stream.
@@ -188,7 +188,7 @@ pub enum EngineError {
     /// The server rejected the request, for its key, model or grammar.
     #[error("the server rejected the request (status {status}): {message}")]
     Rejected {
-        /// The HTTP status.
+        /// HTTP status; a redirect is rejected, too.
         status: u16,
         /// The start of its message, escaped.
         message: String,
@@ -202,13 +202,14 @@ pub enum EngineError {
     /// The engine sent nothing for too long.
     #[error("the engine sent nothing for {} s", .after.as_secs_f32())]
     Stalled {
-        /// How long.
+        /// Time without a byte: [`Limits::first_byte`](super::Limits::first_byte) or
+        /// [`Limits::stall`](super::Limits::stall).
         after: Duration,
     },
     /// The answer is not in the format of the API.
     #[error("expected {expected}, saw {seen}")]
     BadFormat {
-        /// The expected format.
+        /// Description of the expected format.
         expected: &'static str,
         /// The start of what arrived, escaped.
         seen: String,
@@ -216,7 +217,7 @@ pub enum EngineError {
     /// The answer is too long.
     #[error("the answer is longer than {bound} bytes")]
     TooLong {
-        /// The upper bound.
+        /// Upper bound in bytes.
         bound: usize,
     },
     /// The request cannot be built: the client rejects an address or a value.
@@ -235,7 +236,7 @@ pub enum EngineError {
         how: String,
         /// The last lines that it wrote on standard error, escaped; empty if there are none.
         said: String,
-        /// Whether it is started once more.
+        /// `true` if it is started once more.
         restarts: bool,
     },
 }
@@ -245,13 +246,13 @@ fn wrote(said: &str) -> String {
 }
 
 impl EngineError {
-    /// Whether an answer that had begun broke off, and another one may be whole.
+    /// Returns `true` if an answer that had begun broke off, and another one may be whole.
     #[must_use]
     pub const fn breaks_off(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Cut)
     }
 
-    /// A stable code.
+    /// Stable code of the error, in camel case, for records and reports.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

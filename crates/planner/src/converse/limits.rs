@@ -43,13 +43,13 @@ impl Default for Limits {
     }
 }
 
-/// A budget.
+/// Budget over all calls of a planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// [`Limits::run_tokens`].
+    /// Counted in tokens; bounded by [`Limits::run_tokens`].
     RunTokens,
-    /// [`Limits::run_time`], in milliseconds.
+    /// Counted in milliseconds; bounded by [`Limits::run_time`].
     RunTime,
 }
 
@@ -69,7 +69,7 @@ impl Budget {
 pub(super) struct Spent {
     pub(super) tokens: u64,
     pub(super) time: Duration,
-    /// Whether the engine ever answered: one that did is restarting, one that never did does not exist.
+    /// `true` if the engine ever answered: one that did is restarting, one that never did does not exist.
     pub(super) has_answered: bool,
 }
 

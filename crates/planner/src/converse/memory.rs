@@ -1,4 +1,4 @@
-//! What a model writes for itself to read again: the end of its thought, after `Remember:`.
+//! The memory that a model writes for itself to read again: the end of its thought, after `Remember:`.
 //!
 //! Every form of answer holds a thought, so every one holds a memory, and no grammar needs a member for it: the
 //! `reasoningSummary` of a plan, the lines of reasoning before steps, the parameter `thought` of each tool.
@@ -6,7 +6,7 @@
 use cuebook_grammar::render::{cut, one_line};
 use cuebook_grammar::seam::MEMORY;
 
-/// What stands before it.
+/// The mark that stands before the memory.
 const MARK: &str = "remember:";
 
 /// The memory in a thought, in one line of at most [`MEMORY`] characters; `None` if it has none. It ends with its

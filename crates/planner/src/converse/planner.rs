@@ -35,7 +35,7 @@ pub enum ModelError {
         address: Option<String>,
         /// The number of requests.
         attempts: u32,
-        /// Why.
+        /// Error of the last request.
         #[source]
         source: EngineError,
     },
@@ -48,17 +48,17 @@ pub enum ModelError {
     /// A budget of the planner is used up: no request was sent.
     #[error("the budget of {allowed} {} is used up: {used}", .budget.as_str())]
     Budget {
-        /// The budget.
+        /// Budget that is used up; it states the unit of the numbers.
         budget: Budget,
         /// The amount that was used.
         used: u64,
-        /// The upper bound.
+        /// Upper bound from [`Limits`], in the budget's unit.
         allowed: u64,
     },
     /// The deadline or [`Limits::plan_time`] passed before the answer was complete.
     #[error("{engine} gave no complete answer within {} s", .after.as_secs_f32())]
     Deadline {
-        /// The engine's name.
+        /// Name of the engine, as [`ChatEngine::name`] returns it.
         engine: &'static str,
         /// The time that it had.
         after: Duration,
@@ -78,7 +78,7 @@ fn first(violations: &[Violation]) -> String {
 }
 
 impl ModelError {
-    /// A stable code.
+    /// Stable code of the error, in camel case; that of the engine's error where there is one.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -113,14 +113,14 @@ impl<E: ChatEngine> ModelPlanner<E> {
         }
     }
 
-    /// Sets the prompts.
+    /// Sets the prompts, in place of the built-in ones.
     #[must_use]
     pub fn with_prompts(mut self, prompts: Prompts) -> Self {
         self.prompts = prompts;
         self
     }
 
-    /// Sets the limits.
+    /// Sets the limits, in place of [`Limits::default`].
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -135,7 +135,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         self
     }
 
-    /// The engine.
+    /// Engine that the planner asks.
     #[must_use]
     pub const fn engine(&self) -> &E {
         &self.engine

@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         self.whole_calls(index)
     }
 
-    /// Whether the plan is complete. What follows is ignored.
+    /// Returns `true` if the plan is complete. Text that follows is ignored.
     pub(super) const fn is_done(&self) -> bool {
         matches!(&self.form, Reading::Plan(stream) if stream.is_done())
     }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the answer says so far that is to be read again. Complete once a step is.
+    /// Returns the memory in the answer so far, for the model to read again. Complete once a step is.
     pub(super) fn memory(&self) -> Option<String> {
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         match &self.form {
@@ -336,7 +336,7 @@ struct Drafts {
     drafts: Vec<Value>,
 }
 
-/// Whether an answer, or its beginning, is several plans.
+/// Returns `true` if an answer, or its beginning, is several plans.
 fn offers_drafts(answer: &str) -> bool {
     answer.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with("\"drafts\""))
 }

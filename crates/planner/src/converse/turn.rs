@@ -53,7 +53,7 @@ pub(super) struct Done {
 }
 
 pub(super) enum TurnEnd {
-    /// At least one.
+    /// Valid plans, at least one.
     Accepted(Vec<PlanDraft>),
     Invalid(Violations),
     Refused(String),
@@ -65,7 +65,7 @@ pub(super) enum TurnEnd {
 struct Attempt {
     end: TurnEnd,
     output: String,
-    /// Whether a part of the answer arrived. Then the request is not retried.
+    /// `true` if a part of the answer arrived. Then the request is not retried.
     has_begun: bool,
 }
 
@@ -284,7 +284,8 @@ impl<E: ChatEngine> Turn<'_, E> {
         }
     }
 
-    /// What a program writes is its answer, also where it is no JSON: it is asked again, as for an invalid plan.
+    /// Judges the end of a program's answer. Its output counts as an answer also where it is no JSON: it is asked
+    /// again, as for an invalid plan.
     fn judged(&self, end: TurnEnd) -> TurnEnd {
         match end {
             TurnEnd::Failed(error @ EngineError::BadFormat { .. }) if self.grammar.dialect == Dialect::Document => {

@@ -76,7 +76,7 @@ struct Running {
     /// The last lines of its standard error, and the task that reads it.
     said: Arc<Mutex<VecDeque<String>>>,
     listening: JoinHandle<()>,
-    /// Whether the last request still has to be answered.
+    /// `true` if the last request still has to be answered.
     owes: bool,
 }
 

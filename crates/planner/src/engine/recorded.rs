@@ -14,7 +14,7 @@ use crate::converse::{ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, E
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordedError {
-    /// All were replayed.
+    /// Every recorded answer was replayed, and one more was asked for.
     #[error("all {count} recorded answers were replayed")]
     Exhausted {
         /// The number of recorded answers.
@@ -86,7 +86,7 @@ impl ChatEngine for Recorded {
     }
 }
 
-/// A recorded answer.
+/// The stream of one recorded answer: its text, its tokens, and its end.
 #[derive(Debug)]
 pub struct RecordedStream(VecDeque<ChatEvent>);
 

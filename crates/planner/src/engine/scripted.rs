@@ -38,7 +38,7 @@ fn first(violations: &[Violation]) -> String {
     violations.first().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns one plan.
+/// Returns one plan once, then `finish`.
 #[derive(Debug)]
 pub struct Scripted {
     draft: PlanDraft,
@@ -73,7 +73,7 @@ impl Scripted {
         Self::from_text(&std::fs::read_to_string(path)?)
     }
 
-    /// The plan.
+    /// The plan of the script, with the operator as author.
     #[must_use]
     pub const fn draft(&self) -> &PlanDraft {
         &self.draft

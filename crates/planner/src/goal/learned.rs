@@ -1,4 +1,4 @@
-//! What controls did in earlier runs.
+//! Effects of controls in earlier runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ struct Control {
     name: String,
 }
 
-/// What clicks did in earlier runs: which address they led to, and which conditions held after them.
+/// Effects of clicks in earlier runs: the addresses they led to, and the conditions that held after them.
 #[derive(Clone, Debug, Default)]
 pub struct Learned {
     leads: BTreeMap<Control, BTreeSet<String>>,
@@ -62,14 +62,15 @@ impl Learned {
         }
     }
 
-    /// Whether the condition held after a click on this candidate.
+    /// Returns `true` if the condition held after a click on this candidate.
     pub(super) fn achieves(&self, candidate: &Candidate, url: &str, condition: &Condition, targets: &Targets) -> bool {
         let control = control_of(candidate, url);
         let wanted = known(condition, &|target| targets.get(target));
         wanted.is_some_and(|wanted| self.holds.get(&control).is_some_and(|held| held.contains(&wanted)))
     }
 
-    /// How many clicks it takes from this candidate to an address that fits; `None` if no way of at most five is known.
+    /// Returns the number of clicks from this candidate to an address that fits; `None` if no way of at most five is
+    /// known.
     pub(super) fn way(&self, candidate: &Candidate, url: &str, fits: &impl Fn(&str) -> bool) -> Option<usize> {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut front: Vec<&str> = self.leads.get(&control_of(candidate, url))?.iter().map(String::as_str).collect();

@@ -42,8 +42,8 @@ pub const MAX_TRIES: usize = 30;
 /// Upper bound of the conditions of a goal.
 const MAX_CONDITIONS: usize = 20;
 
-/// What is to hold in the end. As JSON: `{"goal": [{"kind": "urlMatches", "pattern": "/cart$"}]}`, with `candidates` as in a
-/// plan for the targets that conditions name.
+/// Conditions that are to hold in the end. As JSON: `{"goal": [{"kind": "urlMatches", "pattern": "/cart$"}]}`, with
+/// `candidates` as in a plan for the targets that conditions name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Goal {
@@ -92,7 +92,7 @@ impl Goal {
         Ok(goal)
     }
 
-    /// What is to hold, in words: the task of the run, for its log.
+    /// Returns the conditions in words: the task of the run, for its log.
     #[must_use]
     pub fn in_words(&self) -> String {
         self.conditions.iter().map(|condition| self.words_of(condition)).collect::<Vec<_>>().join(", and ")
@@ -113,7 +113,7 @@ impl Goal {
     }
 }
 
-/// Whether a condition is about what happened since a step began.
+/// Returns `true` if a condition is about events since a step began.
 const fn is_of_a_step(condition: &Condition) -> bool {
     use Condition as C;
     matches!(
@@ -143,7 +143,7 @@ pub struct GoalPlanner {
     learned: Learned,
 }
 
-/// What was tried, on which pages.
+/// Proposals that were tried, and the pages on which they were.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
@@ -172,13 +172,13 @@ impl GoalPlanner {
         Self { goal, learned: Learned::default() }
     }
 
-    /// The same, with what controls did in earlier runs.
+    /// Returns the planner with the effects of controls in earlier runs.
     #[must_use]
     pub fn knowing(self, learned: Learned) -> Self {
         Self { learned, ..self }
     }
 
-    /// What may be done next, best first, without what was tried on this page; and what was tried at all.
+    /// Returns the steps that may be done next, best first, without those tried on this page; and all that were tried.
     fn next(&self, request: &PlanRequest<'_>) -> Next {
         let memory: Memory = request.state.and_then(|state| Memory::deserialize(state).ok()).unwrap_or_default();
         let failed = memory.failed(request).and_then(|aim| Some((aim, self.goal.conditions.get(aim)?)));
@@ -215,11 +215,11 @@ impl GoalPlanner {
 }
 
 enum Next {
-    /// State the conditions.
+    /// State the conditions, to see which of them hold.
     Check(Memory),
     /// Try one of these: at least one.
     Try(Memory, Vec<Proposal>),
-    /// Nothing is left.
+    /// Give up for this reason: nothing is left to try.
     Fail(String),
 }
 

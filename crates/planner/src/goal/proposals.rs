@@ -28,22 +28,23 @@ pub(super) struct Proposal {
     pub(super) step: Step,
     /// Whose step it is: the operator's where the goal itself says it, else a model's.
     author: Author,
-    /// What it is about, for the memory of what was tried.
+    /// Description of the step, for the memory of the steps that were tried.
     about: String,
 }
 
 impl Proposal {
-    /// The same for the same step on a page in the same state.
+    /// Returns a key that is equal for equal steps on a page in the same state.
     pub(super) fn key(&self, page: &Observation) -> String {
         format!("{} {}", page.fingerprint, self.about)
     }
 
-    /// Whether the goal itself says it.
+    /// Returns `true` if the goal itself states the step.
     pub(super) fn is_of_goal(&self) -> bool {
         self.author == Author::Operator
     }
 
-    /// What the goal itself says is checked at once; after a guess the page is looked at first.
+    /// Returns a plan of the step. A step that the goal itself states is checked at once; after a guess the page is
+    /// observed first.
     pub(super) fn draft(self, goal: &Goal) -> PlanDraft {
         match self.author {
             Author::Operator => goal.check(vec![self.step]),
@@ -52,7 +53,7 @@ impl Proposal {
     }
 }
 
-/// What may make `condition` hold on `page`, best first.
+/// Returns the proposals that may make `condition` hold on `page`, best first.
 pub(super) fn of(
     goal: &Goal,
     condition: &Condition,
@@ -122,7 +123,7 @@ fn direct(condition: &Condition) -> Option<Step> {
     step(done).map(|step| Step { post: vec![condition.clone()], ..step })
 }
 
-/// What a condition says about addresses and in words.
+/// The addresses and words that a condition names.
 struct Wanted<'c> {
     condition: &'c Condition,
     words: BTreeSet<String>,
@@ -141,7 +142,7 @@ impl<'c> Wanted<'c> {
         Self { condition, words }
     }
 
-    /// Whether the condition is about the address, and this one fits.
+    /// Returns `true` if the condition is about the address, and this one fits.
     fn is_at(&self, url: &str) -> bool {
         let mut is_at = false;
         self.condition.visit(&mut |condition| {

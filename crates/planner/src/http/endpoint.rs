@@ -79,12 +79,12 @@ impl Endpoint {
         Ok(self)
     }
 
-    /// The URL.
+    /// The URL that requests go to, without user information and query.
     pub(crate) fn address(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The host.
+    /// The host without its port.
     #[cfg(feature = "openai")]
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
@@ -179,7 +179,7 @@ impl Endpoint {
     }
 }
 
-/// Whether the host is this machine.
+/// Returns `true` if the host is this machine.
 fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

@@ -29,11 +29,11 @@ pub(crate) enum Framing {
 pub(crate) struct Frame {
     /// The event's name; empty for lines and for events without one.
     pub(crate) event: String,
-    /// Its data.
+    /// Its data, with line feeds between the `data` lines of an event; for lines, the line.
     pub(crate) data: String,
 }
 
-/// Splits a stream.
+/// Splits one stream as its bytes arrive.
 #[derive(Debug)]
 pub(crate) struct Frames {
     framing: Framing,

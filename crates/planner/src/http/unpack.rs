@@ -18,9 +18,9 @@ const PIECE: usize = 1 << 10;
 
 /// Unpacks the chunks of a body.
 pub(super) enum Unpack {
-    /// As they are.
+    /// No content encoding, or `identity`.
     Plain,
-    /// gzip.
+    /// Content encoding `gzip` or `x-gzip`.
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
 }
 
@@ -38,7 +38,7 @@ impl Unpack {
         }
     }
 
-    /// The next bytes.
+    /// Returns the bytes that a chunk unpacks to; empty if the decoder needs more.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Result<Vec<u8>, EngineError> {
         match self {
             Self::Plain => Ok(chunk.to_vec()),

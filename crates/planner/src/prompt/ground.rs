@@ -15,7 +15,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) enum Form {
     /// A plan as JSON.
     Plan,
-    /// Tool calls.
+    /// Calls of tools, one per step.
     Calls,
     /// One step per line.
     Lines,

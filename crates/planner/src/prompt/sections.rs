@@ -86,7 +86,7 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
     out.join("\n")
 }
 
-/// The registered actions.
+/// The registered actions that the policy declares, with their schemas; empty if there are none.
 pub(super) fn registered(policy: &Policy) -> String {
     let actions = policy.registered_actions();
     if actions.is_empty() {
@@ -220,7 +220,7 @@ fn history_line(entry: &HistoryEntry, room: usize) -> String {
     line
 }
 
-/// What the model wrote to read again. It may quote a page, so it is data.
+/// Returns the memory that the model wrote to read again. It may quote a page, so it is data.
 pub(super) fn memory(memory: &str) -> String {
     format!("What you wanted to remember\n{}", data(memory))
 }

@@ -13,22 +13,22 @@ pub enum TemplateError {
     /// The file cannot be read.
     #[error("the template {} cannot be read", .path.display())]
     File {
-        /// The file.
+        /// Path of the template's file.
         path: PathBuf,
-        /// Why.
+        /// Error of the file system.
         #[source]
         source: std::io::Error,
     },
     /// The file is too large.
     #[error("the template {} is larger than {MAX_BYTES} bytes", .path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the template's file.
         path: PathBuf,
     },
     /// The directory has no template.
     #[error("{} has no template: expected any of {known}", .path.display())]
     NoTemplate {
-        /// The directory.
+        /// Directory that was to hold templates.
         path: PathBuf,
         /// The names of templates.
         known: String,
@@ -36,29 +36,29 @@ pub enum TemplateError {
     /// A place is unknown.
     #[error("{template}, line {line}: expected one of {known}, saw {{{{{name}}}}}")]
     UnknownPlace {
-        /// The template.
+        /// File name of the template.
         template: &'static str,
-        /// 1-based.
+        /// 1-based line of the place.
         line: usize,
         /// The text between the braces.
         name: String,
-        /// The known places.
+        /// The places that this template knows, as text.
         known: String,
     },
     /// A place is not closed.
     #[error("{template}, line {line}: expected }}}} after {{{{")]
     Unclosed {
-        /// The template.
+        /// File name of the template.
         template: &'static str,
-        /// 1-based.
+        /// 1-based line of the opening braces.
         line: usize,
     },
     /// A required place is missing.
     #[error("{template}: the place {{{{{name}}}}} is missing")]
     Missing {
-        /// The template.
+        /// File name of the template.
         template: &'static str,
-        /// The place.
+        /// Name of the place, without braces.
         name: &'static str,
     },
 }
@@ -66,7 +66,7 @@ pub enum TemplateError {
 /// Upper bound of a template in bytes.
 pub(super) const MAX_BYTES: u64 = 256 << 10;
 
-/// A checked template.
+/// A template whose places are known, and whose required places are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
     parts: Vec<Part>,
@@ -81,7 +81,7 @@ enum Part {
 /// A place of a template: its name, and whether it is required.
 pub(super) type Place = (&'static str, Need);
 
-/// Whether a place is required.
+/// Need of a place in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// The template must have it.

@@ -374,7 +374,7 @@ fn a_prompt_has_a_bounded_number_of_violations() {
     assert!(prompt.contains("| /steps/7: expected an observed target, saw `c9`\n(and 12 more)"), "{prompt}");
 }
 
-/// What some reader takes for the end of a line.
+/// Characters that some reader takes for the end of a line.
 const BREAKS: [char; 7] = ['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}'];
 
 /// Text that tries to leave its line, or to look like something else than data.

@@ -7,7 +7,7 @@ use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenA
 
 use crate::servers::Dialect;
 
-/// Any engine.
+/// A planner over any of the HTTP engines.
 #[derive(Debug)]
 pub(crate) enum Engine {
     Ollama(ModelPlanner<Ollama>),

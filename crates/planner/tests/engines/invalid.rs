@@ -72,7 +72,7 @@ fn faulty(dialect: Dialect) -> Vec<(&'static str, Answer, &'static str)> {
     all
 }
 
-/// Whether a message names what is wrong. Where bytes are refused as they come, that word was not whole yet.
+/// Returns `true` if a message names the fault. Where bytes are refused as they come, that word was not whole yet.
 fn names(dialect: Dialect, message: &str, word: &str) -> bool {
     let is_by_byte = !matches!(dialect, Dialect::OpenAi | Dialect::OpenAiTools | Dialect::Anthropic);
     message.contains(if is_by_byte { "expected" } else { word })

@@ -4,10 +4,10 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::policy::Policy;
 use serde_json::{Value, json};
 
-/// Where it stands.
+/// URL of the page.
 pub(crate) const HERE: &str = "http://shop.test/order";
 
-/// The task.
+/// Task that fits the page, with a character outside ASCII.
 pub(crate) const TASK: &str = "order for Zoë";
 
 /// `c1` Name and `c2` City are text fields, `c3` Gift wrap a check box, `c4` Terms a link, `c5` Send a button.
@@ -39,7 +39,7 @@ pub(crate) fn page() -> Observation {
     .expect("the page is an observation")
 }
 
-/// What is allowed on it: what any run that starts there may do.
+/// Returns the policy of the page: the one of any run that starts there.
 pub(crate) fn policy() -> Policy {
     Policy::default().starting_at(HERE).expect("the page has an origin")
 }

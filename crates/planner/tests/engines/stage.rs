@@ -49,7 +49,7 @@ impl PlanSink for Sink {
     }
 }
 
-/// What came of it.
+/// Result of a request to an engine.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) dialect: Dialect,
@@ -85,7 +85,7 @@ impl Stage {
         self
     }
 
-    /// On another page.
+    /// Plans on another page, under the same policy.
     pub(crate) fn on(mut self, page: Observation) -> Self {
         self.page = page;
         self
@@ -143,7 +143,7 @@ impl Asked {
         self.result.as_ref().expect_err("expected no reply")
     }
 
-    /// The error's code.
+    /// Code of the error of an engine that had no reply.
     pub(crate) fn code(&self) -> &'static str {
         self.error().code()
     }

@@ -1,11 +1,11 @@
-//! What a model says, before any wire format.
+//! Answers of a model, before any wire format.
 
 use serde_json::Value;
 
-/// A part of what a model says, in order.
+/// A part of a model's answer, in order.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// Its answer.
+    /// Text of its answer.
     Text(String),
     /// Its thoughts, where the server tells them apart.
     Reasoning(String),
@@ -22,18 +22,18 @@ pub(crate) enum End {
     Done,
     /// It had no tokens left.
     Length,
-    /// It refused.
+    /// The provider or the model refused to answer.
     Refused,
     /// The stream does not say.
     Unsaid,
 }
 
-/// What a model says.
+/// An answer of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// In order.
+    /// Its parts, in order.
     pub(crate) parts: Vec<Part>,
-    /// How it ends.
+    /// Reason of the end, as the server states it.
     pub(crate) end: End,
     /// Tokens read and written.
     pub(crate) usage: (u64, u64),
@@ -50,19 +50,19 @@ impl Answer {
         Self::of([Part::Text(text.to_owned())])
     }
 
-    /// The same with another end.
+    /// Returns the answer with another end.
     pub(crate) fn ending(mut self, end: End) -> Self {
         self.end = end;
         self
     }
 
-    /// The same with something said before it.
+    /// Returns the answer with `part` before it.
     pub(crate) fn after(mut self, part: Part) -> Self {
         self.parts.insert(0, part);
         self
     }
 
-    /// The same with something said after it.
+    /// Returns the answer with `part` after it.
     pub(crate) fn and(mut self, part: Part) -> Self {
         self.parts.push(part);
         self

@@ -1,4 +1,4 @@
-//! The wire formats.
+//! Wire formats of the servers, each with its path, content type and events.
 
 use serde_json::{Value, json};
 
@@ -26,11 +26,11 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Every one.
+    /// Every wire format, for tests that hold for all.
     pub(crate) const ALL: [Self; 7] =
         [Self::Ollama, Self::OpenAi, Self::OpenAiTools, Self::OwnServer, Self::LlamaCpp, Self::Vllm, Self::Anthropic];
 
-    /// Where requests go.
+    /// Path below the server's origin that requests go to.
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Ollama => "/api/chat",
@@ -39,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// Whether a plan is made of calls of tools, and not of text.
+    /// Returns `true` if a plan is made of calls of tools, and not of text.
     pub(crate) const fn calls_tools(self) -> bool {
         matches!(self, Self::OpenAiTools | Self::Anthropic)
     }

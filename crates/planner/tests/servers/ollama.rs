@@ -49,7 +49,7 @@ pub(super) fn events(answer: &Answer) -> Vec<Vec<u8>> {
     events
 }
 
-/// With `stream: false`.
+/// The answer as one document, as Ollama sends it with `stream: false`.
 pub(super) fn whole(answer: &Answer) -> Value {
     let text = answer.parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { "" });
     json!({

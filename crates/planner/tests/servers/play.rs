@@ -1,10 +1,10 @@
-//! What a server does about one request, act by act.
+//! Acts of a server for one request, in order.
 //!
 //! Invariant: the body of a play stays unframed until it is sent, so that it can be split at any byte.
 
 use std::time::Duration;
 
-/// One thing that a server does.
+/// One act of a server.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     /// Sends these bytes as a part of the body, framed as the head promised.
@@ -23,7 +23,7 @@ pub(super) enum Act {
     Close,
 }
 
-/// What a server does about one request.
+/// Acts of a server for one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Play {
     pub(super) head: Head,

@@ -29,13 +29,13 @@ const MAX_REQUEST: usize = 8 << 20;
 pub(crate) struct Request {
     /// `POST` or another method.
     pub(crate) method: String,
-    /// Path and query.
+    /// Path and query, as in the request line.
     pub(crate) target: String,
     /// Names and values of the header fields, as they were spelled.
     pub(crate) headers: Vec<(String, String)>,
-    /// The body.
+    /// The body as bytes.
     pub(crate) body: Vec<u8>,
-    /// Whether the client went before its answer was at an end.
+    /// `true` if the client went before its answer was at an end.
     pub(crate) hung_up: bool,
     /// Bytes of the body that were sent.
     pub(crate) sent: usize,
@@ -185,7 +185,7 @@ impl Script {
         }
     }
 
-    /// Whether the connection stays open; `None` if the client has gone.
+    /// Plays the response, and returns `true` if the connection stays open; `None` if the client has gone.
     async fn play(&self, play: &Play, writer: &mut OwnedWriteHalf, index: usize) -> Option<bool> {
         let chunked = play.head.is_chunked();
         let frame = |bytes: &[u8]| {

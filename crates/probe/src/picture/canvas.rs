@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use cuebook_grammar::geometry::Rect;
 
-/// Red, green, blue.
+/// Colour of a pixel: red, green, blue.
 pub type Ink = [u8; 3];
 
 /// The most bytes that a picture may take when it is unpacked.
@@ -16,9 +16,9 @@ const UNPACKED: usize = 256 * 1024 * 1024;
 /// Whole pixels, from left and top to before right and bottom. It may lie outside of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// The first column.
+    /// First column; negative if it lies left of the picture.
     pub left: i64,
-    /// The first row.
+    /// First row; negative if it lies above the picture.
     pub top: i64,
     /// The column after the last one.
     pub right: i64,
@@ -47,13 +47,13 @@ impl Area {
         })
     }
 
-    /// Whether they have a pixel in common.
+    /// Returns `true` if they have a pixel in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 
-    /// Whether all of it lies in `other`.
+    /// Returns `true` if all of it lies in `other`.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.left >= other.left && self.top >= other.top && self.right <= other.right && self.bottom <= other.bottom
@@ -109,19 +109,19 @@ impl Canvas {
         self.width
     }
 
-    /// Rows.
+    /// Height of the picture in pixels.
     #[must_use]
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// All of it.
+    /// Returns the area of the whole picture.
     #[must_use]
     pub fn area(&self) -> Area {
         Area { left: 0, top: 0, right: self.width as i64, bottom: self.height as i64 }
     }
 
-    /// The same at a smaller size, each pixel the mean of those that it replaces. Never larger.
+    /// Returns the picture at a smaller size, each pixel the mean of those that it replaces. Never larger.
     #[must_use]
     pub fn shrunk(self, width: usize, height: usize) -> Self {
         let (width, height) = (width.clamp(1, self.width.max(1)), height.clamp(1, self.height.max(1)));

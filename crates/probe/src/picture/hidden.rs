@@ -1,4 +1,4 @@
-//! What must not be seen of a tab, and where it is.
+//! Finds the parts of a tab that must not be seen.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::error::ProbeError;
 use crate::placement::Placement;
 use crate::probe::Probe;
 
-/// What is known of secrets.
+/// Knowledge about the secrets of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Secrecy<'a> {
     redactor: Option<&'a dyn Redactor>,
@@ -28,7 +28,7 @@ impl<'a> Secrecy<'a> {
         Self { redactor, has_entered }
     }
 
-    /// Whether there is nothing to hide.
+    /// Returns `true` if there is nothing to hide.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         !self.has_entered && self.redactor.is_none_or(Redactor::is_idle)

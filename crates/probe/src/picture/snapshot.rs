@@ -1,5 +1,5 @@
-//! What a document shows, of `DOMSnapshot.captureSnapshot`: where which text is drawn, closed shadow roots and generated
-//! text included.
+//! Texts that a document shows, and where each is drawn, from `DOMSnapshot.captureSnapshot`: closed shadow roots and
+//! generated text included.
 //!
 //! Invariant: no number of it is trusted to be within a list.
 
@@ -180,7 +180,7 @@ impl Document {
     }
 }
 
-/// What of a text is seen: white space may be collapsed.
+/// Returns the characters of a text except white space, which may be collapsed where the text is shown.
 fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().filter(|c| !c.is_whitespace())
 }

@@ -1,4 +1,4 @@
-//! Taking a picture.
+//! Takes a picture, again if what must be painted over moved meanwhile.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::hidden::Secrecy;
 use crate::error::ProbeError;
 use crate::probe::Probe;
 
-/// What lies over secrets.
+/// Colour that covers secrets.
 pub const PAINT: Ink = [40, 40, 40];
 
 /// How often a page may move while it is taken.
@@ -26,10 +26,10 @@ pub enum PictureError {
     /// The page cannot be captured.
     #[error(transparent)]
     Wire(#[from] CallError),
-    /// What must be painted over cannot be found.
+    /// The parts that must be painted over cannot be found.
     #[error("what must be painted over cannot be found")]
     Probe(#[from] ProbeError),
-    /// What must be painted over kept moving.
+    /// The parts that must be painted over kept moving.
     #[error("what must be painted over kept moving")]
     Moving,
 }
@@ -116,7 +116,7 @@ struct LayoutViewport {
     client_width: f64,
 }
 
-/// What is hidden where, and where the viewport is.
+/// Boxes of hidden parts, and the position of the viewport, at one moment.
 #[derive(Debug, PartialEq)]
 struct Seen {
     metrics: Metrics,
@@ -184,7 +184,7 @@ impl Metrics {
 }
 
 impl Seen {
-    /// What to paint, in pixels of the picture, with a pixel around it for what was rounded.
+    /// Returns the areas to paint, in pixels of the picture, with a pixel around each for rounding.
     fn areas(&self, clip: Option<Rect>) -> Vec<Area> {
         let Metrics { css_visual_viewport: visual, css_layout_viewport: layout, .. } = &self.metrics;
         let (left, top, zoom) = match clip {

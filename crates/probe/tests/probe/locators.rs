@@ -1,4 +1,4 @@
-//! What each strategy and each narrowing part of a locator finds.
+//! Tests of the elements that each strategy and each narrowing part of a locator finds.
 
 use cuebook_grammar::locator::Locator;
 use cuebook_probe::{Ask, ProbeError};

@@ -26,21 +26,22 @@ use crate::calls::{Arriving, Calls, Ready};
 use crate::request::Interrupted;
 use crate::state::Run;
 
-/// What ran of a plan before it was complete.
+/// Steps of a plan that ran before the plan was complete.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// The steps, in order.
     pub(super) ran: Vec<Step>,
-    /// Whether one of them changed the page.
+    /// `true` if one of them changed the page.
     pub(super) changed_page: bool,
-    /// How the plan ended already.
+    /// The end of the plan, if it ended already.
     pub(super) end: Option<PlanEnd>,
     /// The next step waits for the whole plan, and so do those behind it.
     is_held: bool,
 }
 
 impl Ahead {
-    /// Whether a plan begins with what ran. Confidence is measured when an answer is complete.
+    /// Returns `true` if a plan begins with the steps that ran. Confidence is ignored: it is measured when an answer is
+    /// complete.
     pub(super) fn begins(&self, draft: &PlanDraft) -> bool {
         let plain = |step: &Step| Step { confidence: None, ..step.clone() };
         self.ran.len() <= draft.steps.len()

@@ -1,4 +1,5 @@
-//! What a page asks of a person first: it is waited for, then left to the person. Nothing here answers it.
+//! Challenges that a page puts to a person first: the controller waits, then leaves them to the person. Nothing here
+//! answers one.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -25,17 +26,17 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Hosts of frames that an error names.
 const HOSTS: usize = 3;
 
-/// What follows for a failed step once nothing stands before the page any more.
+/// Consequence for a failed step once no challenge stands before the page any more.
 pub(super) enum Passed {
     /// It runs again: nothing was sent, or it may be sent twice.
     Again,
-    /// What it was to reach holds now.
+    /// The outcome that it was to reach holds now.
     Done,
-    /// Its failure stands.
+    /// Its failure stands: its outcome does not hold, or cannot be known.
     No,
 }
 
-/// Whether a step may fail like this because the page is not the one that was asked for.
+/// Returns `true` if a step may fail for this cause because the page is not the one that was asked for.
 pub(super) const fn may_be_hidden(cause: Cause) -> bool {
     matches!(
         cause,
@@ -49,9 +50,9 @@ pub(super) const fn may_be_hidden(cause: Cause) -> bool {
     )
 }
 
-/// What stands before the page and explains `failure`. An interstitial is all of its page, so it explains itself. Many a
-/// page has a test for humans in a corner: it counts where a step did not get through, and where a plan's target is missing
-/// that nobody can look for otherwise.
+/// Returns the challenge that stands before the page and explains `failure`. An interstitial is all of its page, so it
+/// explains itself. Many pages have a test for humans in a corner: it counts where a step did not get through, and
+/// where a plan's target is missing and no planner can look for it otherwise.
 fn explained_by(seen: &Observation, failure: Option<&StepFailure>, work: &Work) -> Option<Challenge> {
     let cause = failure.map(|failure| failure.cause);
     match seen.sketch.challenge? {

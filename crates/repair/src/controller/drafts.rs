@@ -1,4 +1,4 @@
-//! What a planner is asked for, what comes of it, and which of several drafts is run.
+//! Requests to a planner, their results, and the choice of which of several drafts is run.
 
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
@@ -9,16 +9,16 @@ use cuebook_grammar::seam::PlanReply;
 use super::ahead::Ahead;
 use crate::again::is_seen_to_fail;
 
-/// What a planner is asked for.
+/// Kind of plan that a planner is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// The plan of a task, of which steps may run while it arrives.
     Plan,
-    /// What mends one step of a plan.
+    /// The steps that mend one step of a plan.
     Mending,
 }
 
-/// What came of a request for a plan.
+/// Result of a request for a plan.
 pub(super) enum Heard {
     Answer(PlanReply, Ahead),
     /// A model wrote no valid plan.
@@ -43,7 +43,8 @@ pub(super) fn best(
     })
 }
 
-/// Whether a precondition is seen to fail of a step that runs on the page as it is: one before which steps only read.
+/// Returns `true` if the page shows that a precondition fails of a step that runs on the page as it is: one before
+/// which steps only read.
 fn begins_unmet(plan: &Plan, page: &Observation) -> bool {
     let mut has_acted = false;
     plan.steps()

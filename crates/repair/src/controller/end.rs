@@ -51,21 +51,21 @@ pub(super) enum PlanEnd {
     Failed(Box<StepFailure>),
 }
 
-/// What became of one attempt.
+/// Result of one attempt at a step.
 pub(super) enum Attempt {
     Done { record: StepRecord, changed_page: bool },
     Failed { record: StepRecord, failure: Box<StepFailure>, bound: Box<BoundStep> },
     GroundGone,
 }
 
-/// Whether a step of a planner is skipped, and its plan goes on: a point that is none. Nothing was sent.
+/// Returns `true` if a planner's step is skipped and its plan goes on: a point that is none. Nothing was sent.
 pub(super) fn is_skipped(step: &Step, failure: &StepFailure) -> bool {
     use Action as A;
     let is_point = matches!(step.action, A::ClickPoint(_) | A::DragPoints(_) | A::LongPressPoint(_));
     is_point && failure.cause == Cause::InvalidArgument && !failure.evidence.input_sent
 }
 
-/// Whether a plan can go on after this cause at all.
+/// Returns `true` if no plan can go on after this cause.
 pub(super) const fn is_final(cause: Cause) -> bool {
     matches!(cause, Cause::BrowserGone | Cause::Unsupported)
 }

@@ -9,49 +9,49 @@ use cuebook_grammar::seam::{
 
 /// The layers that a controller drives, each behind its seam. [`Layers`] implements it for any six of them.
 pub trait Seams: Send {
-    /// Observes pages.
+    /// Turns pages into observations.
     type Modeler: PageModeler;
     /// Plans; [`NoPlanner`] where the plan is given.
     type Planner: Planner;
-    /// Acts.
+    /// Carries out bound steps in the browser.
     type Executor: Executor;
     /// Decides what follows a failure.
     type Repair: RepairPolicy;
-    /// Keeps the log.
+    /// Keeps the durable log of a run.
     type Log: StepLog;
-    /// Asks a person.
+    /// Asks the person in charge for consent.
     type Confirm: Confirm;
 
-    /// The modeler.
+    /// Page modeler, used exclusively: pages are observed one at a time.
     fn modeler(&mut self) -> &mut Self::Modeler;
     /// The planner, shared: the other layers act while it writes.
     fn planner(&self) -> Arc<Self::Planner>;
-    /// The executor.
+    /// Executor, used exclusively: steps run one at a time.
     fn executor(&mut self) -> &mut Self::Executor;
     /// The policy of repairs.
     fn repair(&mut self) -> &mut Self::Repair;
-    /// The log.
+    /// Log that intents, outcomes and plans are written to.
     fn log(&mut self) -> &mut Self::Log;
-    /// Asks a person.
+    /// Way to ask the person in charge.
     fn confirm(&mut self) -> &mut Self::Confirm;
-    /// What is used while a step acts: a person may be asked, and the page looked at.
+    /// Returns the layers used while a step acts: a person may be asked, and the page observed.
     fn acting(&mut self) -> (&mut Self::Executor, &mut Self::Confirm, &mut Self::Modeler);
 }
 
 /// Six layers by value.
 #[derive(Debug)]
 pub struct Layers<M, P, E, R, L, C> {
-    /// Observes pages.
+    /// Turns pages into observations.
     pub modeler: M,
     /// Plans; [`NoPlanner`] where the plan is given.
     pub planner: Arc<P>,
-    /// Acts.
+    /// Carries out bound steps in the browser.
     pub executor: E,
     /// Decides what follows a failure.
     pub repair: R,
-    /// Keeps the log.
+    /// Keeps the durable log of a run.
     pub log: L,
-    /// Asks a person.
+    /// Asks the person in charge for consent.
     pub confirm: C,
 }
 

@@ -31,7 +31,8 @@ impl<S: Seams> Controller<S> {
         }
     }
 
-    /// What leaves the process goes through here: no planner, listener, log or report gets a known secret.
+    /// Redacts a document. Everything that leaves the process goes through here: no planner, listener, log or report
+    /// gets a known secret.
     pub(super) fn clean<T: Serialize + DeserializeOwned>(&self, document: T) -> Result<T, Stop> {
         redacted(document, self.redactor.as_ref()).map_err(Stop::broken(ErrorCode::LogUnavailable))
     }

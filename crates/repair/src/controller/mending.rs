@@ -37,13 +37,13 @@ const SHOWN: usize = 60;
 /// Lines of text before each of them.
 const LINES: usize = 4;
 
-/// What came of a repair.
+/// Result of a repair by the planner.
 pub(super) enum Mended {
     /// The step's purpose is reached: the plan goes on behind it.
     Done,
-    /// What was in its way is gone: it is tried again.
+    /// The obstacle in its way is gone: it is tried again.
     Again,
-    /// The failure stands.
+    /// The failure stands: the planner has no repair, or it failed too.
     No,
 }
 
@@ -152,7 +152,7 @@ impl<S: Seams> Controller<S> {
 }
 
 impl<S: Seams> Controller<S> {
-    /// Whether a step is destructive on the page as it is, or cannot be bound to it.
+    /// Returns `true` if a step is destructive on the page as it is, or cannot be bound to it.
     async fn is_destructive(&mut self, run: &mut Run, plan: &Plan, index: usize) -> Result<bool, Stop> {
         let ground = if plan.needs_observation(index) { self.current(run).await? } else { run.ground_or_blank() };
         Ok(plan.bind(index, &ground).map_or(true, |bound| bound.effect() == EffectClass::Destructive))

@@ -409,7 +409,8 @@ impl<S: Seams> Controller<S> {
         Ok((PlanEnd::Completed, plan.steps().len()))
     }
 
-    /// Whether a planner's plan goes on behind this step as if it had not been in it; says so.
+    /// Returns `true` if a planner's plan goes on behind this step as if the step had not been in it, and emits a note
+    /// of it.
     pub(super) fn skips(&mut self, run: &Run, plan: &Plan, index: usize, failure: &StepFailure) -> bool {
         let skips = matches!(run.request.work, Work::Task(_))
             && plan.steps().get(index).is_some_and(|checked| is_skipped(&checked.step, failure));
@@ -482,7 +483,7 @@ fn after(end: PlanEnd) -> Result<Option<Box<StepFailure>>, Stop> {
     }
 }
 
-/// Whether a step from `from` on names a candidate of the page that the plan was made for.
+/// Returns `true` if a step from `from` on names a candidate of the page that the plan was made for.
 fn names_observed(plan: &Plan, from: usize) -> bool {
     let rest = plan.steps().get(from..).unwrap_or_default();
     rest.iter().any(|checked| plan.names_observed(&checked.step))

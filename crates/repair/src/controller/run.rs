@@ -104,7 +104,7 @@ impl<S: Seams> Controller<S> {
         self
     }
 
-    /// Replaces the budgets.
+    /// Replaces the default bounds on plans, repairs, questions and time.
     #[must_use]
     pub fn with_budgets(mut self, budgets: Budgets) -> Self {
         self.budgets = budgets;

@@ -50,7 +50,7 @@ async fn save(State(app): State<App>, FromForm(form): FromForm) -> Response {
     Redirect::to("/drift?saved=yes").into_response()
 }
 
-/// Whether the page follows a saved form.
+/// Arrival on the page, afresh or after a form was saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     Fresh,

@@ -17,11 +17,11 @@ use crate::visitor::Visitor;
 /// How the page asks before it deletes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asking {
-    /// `window.confirm`.
+    /// With `window.confirm`, the default.
     Native,
     /// A `<dialog>` in the page.
     InPage,
-    /// It does not.
+    /// It deletes without asking.
     Never,
 }
 

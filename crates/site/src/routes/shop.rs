@@ -84,7 +84,7 @@ pub(super) fn current_cart(app: &App, visitor: &Visitor) -> Cart {
     visitor.session.as_ref().and_then(|id| world.session(id)).map(|session| session.cart.clone()).unwrap_or_default()
 }
 
-/// Whether lines can still be taken out.
+/// Option to take lines out of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removable {
     Yes,

@@ -1,4 +1,4 @@
-//! What takes its time: late content, late buttons, a slow response, and a page that never settles.
+//! Pages that take their time: late content, late buttons, a slow response, and a page that never settles.
 
 use std::convert::Infallible;
 use std::time::Duration;

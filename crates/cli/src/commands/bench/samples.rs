@@ -14,7 +14,7 @@ pub(super) struct Spread {
     n: usize,
 }
 
-/// Samples by metric.
+/// Samples of the measured rounds by name of the metric, each in the metric's own unit.
 #[derive(Default)]
 pub(super) struct Samples(BTreeMap<&'static str, Vec<f64>>);
 
@@ -26,7 +26,7 @@ impl Samples {
         }
     }
 
-    /// Adds a number.
+    /// Adds a sample in the unit of its metric. Unlike `time`, it counts every round.
     pub(super) fn put(&mut self, metric: &'static str, number: f64) {
         self.0.entry(metric).or_default().push(number);
     }

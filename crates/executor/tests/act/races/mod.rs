@@ -40,7 +40,7 @@ const MODES: [&str; 16] = [
 const WORKERS: usize = 3;
 const TRIALS: usize = 300;
 
-/// What a page saw of one trial.
+/// Events that a page saw in one trial.
 #[derive(Deserialize)]
 struct Seen {
     wrong: Vec<String>,
@@ -48,7 +48,7 @@ struct Seen {
     presses: u32,
 }
 
-/// What became of the trials of one mode.
+/// Results of the trials of one mode.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Tally {
@@ -160,7 +160,7 @@ async fn no_event_of_a_gesture_reaches_what_the_page_moves_under_the_pointer() {
     assert!(sum(|tally| tally.clicked) > 0, "{told}");
 }
 
-/// The same pages, without the executor: so that the trials above could fail.
+/// Attacks with the same pages without the executor, which shows that the trials above could fail.
 #[tokio::test]
 async fn input_without_a_guard_hits_what_the_page_moves_under_the_pointer() {
     let lab = race_lab().await;

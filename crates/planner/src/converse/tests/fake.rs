@@ -18,7 +18,7 @@ use cuebook_grammar::sample;
 
 /// The script of one request.
 pub(super) enum Play {
-    /// Opening it fails.
+    /// The request gets no stream, but this error.
     Fails(EngineError),
     /// The parts of the answer.
     Says(Vec<Part>),
@@ -28,7 +28,7 @@ pub(super) enum Play {
 pub(super) enum Part {
     Event(ChatEvent),
     Error(EngineError),
-    /// Silence.
+    /// Nothing is sent for this time.
     Wait(Duration),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Seen {
     pub(super) asked: Vec<(Vec<ChatMessage>, u32, Duration)>,
     /// Events that were read from the last answer.
     pub(super) read: usize,
-    /// Open answers.
+    /// Streams that were opened and not dropped.
     pub(super) open: usize,
 }
 

@@ -21,7 +21,7 @@ fn shell(script: &str) -> ModelPlanner<Process> {
     ModelPlanner::new(Process::new(words, []))
 }
 
-/// What a sink saw, and a file that it makes at the first step.
+/// Events that a sink saw, and a file that it makes at the first step.
 #[derive(Default)]
 struct Seen {
     calls: Vec<PlanningCall>,

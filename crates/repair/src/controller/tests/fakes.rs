@@ -25,7 +25,7 @@ use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, W
 /// The page of every test.
 pub(super) const SHOP: &str = "https://shop.test/";
 
-/// What a planner was asked, as far as the tests look at it.
+/// The parts of a planner's request that the tests look at.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) stuck: Stuck,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     pub(super) beam: usize,
     pub(super) state: Option<Value>,
     pub(super) task: String,
-    /// How many candidates it was shown.
+    /// Number of candidates that it was shown.
     pub(super) shown: usize,
     pub(super) memory: Option<String>,
     pub(super) left: Option<Left>,
@@ -41,17 +41,17 @@ pub(super) struct Asked {
     pub(super) history: Vec<HistoryEntry>,
 }
 
-/// What a planner does while its answer arrives.
+/// An event while a planner's answer arrives.
 pub(super) enum Write {
     /// A step is complete.
     Step(Value),
     /// Nothing more comes until this was done: a line of the trace.
     Until(&'static str),
-    /// The plan is written anew, if that is allowed; otherwise planning fails.
+    /// The plan is rewritten, if that is allowed; otherwise planning fails.
     Anew,
-    /// The connection breaks.
+    /// The connection to the model breaks.
     Break,
-    /// What the planner wants to read again.
+    /// The note that the planner wants to read again.
     Note(&'static str),
     /// A model's answer is no plan, also when asked again.
     Nonsense,
@@ -69,9 +69,9 @@ pub(super) struct Shop {
     pub(super) url: String,
     pub(super) fingerprint: String,
     looks: u64,
-    /// What the next observations find asked of a person; the last one stays.
+    /// The challenges that the next observations find; the last one stays.
     pub(super) challenges: VecDeque<Option<Challenge>>,
-    /// What was asked of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
+    /// The calls of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
     pub(super) trace: Vec<String>,
     pub(super) records: Vec<StepRecord>,
     pub(super) asked: Vec<Asked>,
@@ -83,13 +83,13 @@ pub(super) struct Shop {
     pub(super) settles: bool,
     /// The executor never answers.
     pub(super) hangs: bool,
-    /// What speaks against the next end of the run.
+    /// The cause that speaks against the next end of the run.
     pub(super) speaks_against_end: Option<Cause>,
     /// No observation succeeds, for this reason if the page is gone.
     pub(super) unseen: Option<Option<Cause>>,
 }
 
-/// What breaks a fake.
+/// The error with which a fake breaks.
 #[derive(Debug, thiserror::Error)]
 #[error("the disk is full")]
 pub(super) struct Broken;
@@ -143,7 +143,7 @@ impl Trial {
         self
     }
 
-    /// Carries steps out.
+    /// Answers the executor's steps with the outcomes of `acts`.
     pub(super) fn acting(mut self, acts: impl FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send + 'static) -> Self {
         self.acts = Box::new(acts);
         self
@@ -296,7 +296,7 @@ impl Shop {
         self.records.iter().map(attempt).collect()
     }
 
-    /// What the executor ran, in order.
+    /// Returns the actions that the executor ran, in order.
     pub(super) fn acted(&self) -> Vec<&str> {
         self.trace.iter().filter_map(|line| line.strip_prefix("act ")).collect()
     }
@@ -363,7 +363,7 @@ impl Confirm for Fake {
 struct FakePlanner {
     shop: Arc<Mutex<Shop>>,
     plans: Mutex<Plans>,
-    /// What the first answers do before they are complete.
+    /// Events of the first answers before they are complete.
     writes: Mutex<VecDeque<Vec<Write>>>,
 }
 

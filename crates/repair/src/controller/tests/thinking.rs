@@ -1,4 +1,4 @@
-//! What a planner is given to think with, and who is asked when it cannot.
+//! Tests of the planner's memory and its remaining budgets, and of who is asked when it cannot go on.
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::outcome::{Cause, Stage};
