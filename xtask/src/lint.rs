@@ -3,11 +3,12 @@
 use anyhow::Result;
 use xtask::commands::{cargo, has_subcommand, stage};
 
-use crate::check_deps;
+use crate::{check_deps, comments};
 
 /// Runs every check and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     check_deps::run()?;
+    comments::run()?;
     packages()?;
     stage("formatting", &mut cargo(&["fmt", "--all", "--check"]))?;
     stage("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny=warnings"]))?;

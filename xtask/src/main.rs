@@ -7,6 +7,7 @@
 
 mod check_deps;
 mod circles;
+mod comments;
 mod conformance;
 mod demo;
 mod eval;
