@@ -10,7 +10,7 @@ use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -46,7 +46,7 @@ async fn main() -> anyhow::Result<()> {
         ),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let request = RunRequest {
         run_id: RunId::new("example"),

@@ -16,7 +16,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{ArtifactRef, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft, Violation};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, Executor as _, NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, DenyAll, Executor as _, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 
 /// The button greets the name in the field.
@@ -79,7 +79,7 @@ async fn carry_out(url: &str, plan: &str, places: &SearchPlaces) -> anyhow::Resu
     let mut lines = Vec::new();
     for index in 0..plan.steps().len() {
         let step = plan.bind(index, &ground).map_err(|violations| refused(&violations))?;
-        let outcome = executor.run_step(&page, &step, &ground, &mut NobodyConfirms, deadline).await?;
+        let outcome = executor.run_step(&page, &step, &ground, &mut DenyAll, deadline).await?;
         let verb = step.action().kind().meta().name;
         let judged: Vec<String> =
             outcome.evidence().post.iter().map(|one| format!("{} {:?}", one.condition.tag(), one.verdict)).collect();

@@ -19,7 +19,7 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::{
-    ArtifactKind, ArtifactSink, Executor as _, NobodyConfirms, SecretRefusal, SecretScope, SecretSource,
+    ArtifactKind, ArtifactSink, DenyAll, Executor as _, SecretRefusal, SecretScope, SecretSource,
 };
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -175,12 +175,10 @@ impl Stage {
             Err(violations) => return Ok(refused(violations.into_vec())),
         };
         let deadline = Deadline::after(Instant::now(), PATIENCE * 2);
-        let outcome = tokio::time::timeout(
-            PATIENCE * 3,
-            self.executor.run_step(&page, &bound, &ground, &mut NobodyConfirms, deadline),
-        )
-        .await
-        .context("expected the step to end by its deadline")??;
+        let outcome =
+            tokio::time::timeout(PATIENCE * 3, self.executor.run_step(&page, &bound, &ground, &mut DenyAll, deadline))
+                .await
+                .context("expected the step to end by its deadline")??;
         Ok(Stepped::Ended(outcome))
     }
 

@@ -16,7 +16,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, Planner};
+use cuebook_grammar::seam::{DenyAll, NoSecrets, Planner};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::{Anthropic, ChatEngine, ModelPlanner, Ollama, OpenAi};
@@ -90,7 +90,7 @@ async fn carry_out_in(stage: &Stage, planner: impl Planner, log: MemoryLog) -> R
         executor: LiveExecutor::new(browser, key.clone(), NoSecrets, MemoryArtifacts::default(), options),
         repair: Ladder::default(),
         log,
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let request = RunRequest {
         run_id: RunId::new("engines"),

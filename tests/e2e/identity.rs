@@ -17,7 +17,7 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::seam::{Executor as _, NoSecrets, NobodyConfirms, PageModeler as _};
+use cuebook_grammar::seam::{DenyAll, Executor as _, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_tests::Stage;
@@ -374,7 +374,7 @@ impl Bench {
         let plan = json!({ "version": "1.0", "candidates": candidates, "steps": [step] });
         let draft = PlanDraft::read(&plan.to_string(), Author::Operator).unwrap();
         let bound = draft.check(seen, &Policy::new(Profile::Unleashed)).unwrap().bind(0, seen).unwrap();
-        self.executor.run_step(&self.page, &bound, seen, &mut NobodyConfirms, soon()).await.unwrap()
+        self.executor.run_step(&self.page, &bound, seen, &mut DenyAll, soon()).await.unwrap()
     }
 
     /// The button that is about the target.

@@ -11,7 +11,7 @@ use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_planner::{ModelPlanner, OpenAi};
@@ -131,7 +131,7 @@ async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
         ),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let url = stage.url("/almanac");
     let tab = stage.tab().ok_or_else(|| anyhow::anyhow!("the stage has a tab"))?;

@@ -12,7 +12,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::report::{RunReport, RunResult};
-use cuebook_grammar::seam::{Confirm, NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{Confirm, DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
@@ -158,7 +158,7 @@ impl Stage {
         let draft = PlanDraft::read_value(plan.clone(), Author::Operator).map_err(|why| anyhow!("{why:?}"))?;
         let url = self.site.url(path);
         let policy = self.policy(&url)?;
-        let report = self.work(&page, url, policy, Work::Plan(Box::new(draft)), &Value::Null, NobodyConfirms).await;
+        let report = self.work(&page, url, policy, Work::Plan(Box::new(draft)), &Value::Null, DenyAll).await;
         tab.close(Instant::now() + PATIENCE).await?;
         Ok(report)
     }
@@ -168,7 +168,7 @@ impl Stage {
     /// # Errors
     /// If no tab opens.
     pub async fn play_under(&self, policy: Policy, url: &str, steps: &Value) -> Result<RunReport> {
-        self.play_asking(NobodyConfirms, policy, url, steps).await
+        self.play_asking(DenyAll, policy, url, steps).await
     }
 
     /// Like [`Self::play_under`], with this person to ask.
@@ -192,7 +192,7 @@ impl Stage {
     async fn play_in(&self, page: &PageId, path: &str, steps: &Value) -> Result<RunReport> {
         let url = self.site.url(path);
         let policy = self.policy(&url)?;
-        Ok(self.play_from(page, url, policy, steps, NobodyConfirms).await)
+        Ok(self.play_from(page, url, policy, steps, DenyAll).await)
     }
 
     /// Everything of the site is granted.

@@ -16,7 +16,7 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{
-    Finding, NoSecrets, NobodyConfirms, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor,
+    DenyAll, Finding, NoSecrets, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor,
 };
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
@@ -164,7 +164,7 @@ async fn all_layers_live() -> Result<()> {
         executor: live.executor(),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let report = live.run(layers, redactor()).await?;
     live.assert_logged_in(&report);
@@ -180,7 +180,7 @@ async fn another_planner() -> Result<()> {
         executor: live.executor(),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let report = live.run(layers, redactor()).await?;
     live.assert_logged_in(&report);
@@ -213,7 +213,7 @@ async fn a_recorded_page_instead_of_the_page_modeler() -> Result<()> {
         executor: live.executor(),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let report = live.run(layers, redactor()).await?;
     live.assert_logged_in(&report);
@@ -255,7 +255,7 @@ async fn other_stores_behind_the_executor() -> Result<()> {
         executor,
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let report = live.run(layers, redactor()).await?;
     live.assert_logged_in(&report);

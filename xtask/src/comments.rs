@@ -67,7 +67,8 @@ fn empty_comments(text: &str, may_be_short: bool) -> Vec<(usize, String)> {
 }
 
 fn says_nothing(comment: &str, may_be_short: bool) -> bool {
-    let opens = |opening: &str| comment.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
+    let opens =
+        |opening: &str| comment.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
     let is_short = !comment.is_empty() && comment.split_whitespace().count() < 4;
     let is_unit = comment.contains(|c: char| c.is_ascii_digit())
         || UNITS.iter().any(|unit| comment.to_lowercase().contains(unit));

@@ -58,12 +58,12 @@ impl Terminal {
 
 impl Confirm for Terminal {
     async fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> ConfirmReply {
-        let Some(lines) = self.lines() else { return ConfirmReply::NoOne };
+        let Some(lines) = self.lines() else { return ConfirmReply::Unanswered };
         progress::say(&plain(&request.question));
         let is_question = request.grant.is_none();
         progress::say(if is_question { "your answer:" } else { "type yes to continue, anything else to stop:" });
         let Ok(Some(line)) = tokio::time::timeout(deadline.remaining(Instant::now()), lines.recv()).await else {
-            return ConfirmReply::NoOne;
+            return ConfirmReply::Unanswered;
         };
         match line.trim() {
             answer if is_question && !answer.is_empty() => ConfirmReply::Yes(Some(answer.to_owned())),
@@ -101,7 +101,7 @@ mod tests {
     async fn an_answer_after_the_deadline_does_not_answer_the_next_question() {
         let (keys, typed) = mpsc::channel();
         let mut terminal = Terminal::Unread(Box::new(BufReader::new(Keyboard(typed))));
-        assert_eq!(ask(&mut terminal, Duration::ZERO).await, ConfirmReply::NoOne);
+        assert_eq!(ask(&mut terminal, Duration::ZERO).await, ConfirmReply::Unanswered);
         keys.send("yes\n").unwrap();
         let Terminal::Read(lines) = &terminal else { panic!("expected a reader") };
         while lines.is_empty() {
@@ -119,7 +119,7 @@ mod tests {
     async fn the_answer_after_a_question_that_timed_out_is_not_lost() {
         let (keys, typed) = mpsc::channel();
         let mut terminal = Terminal::Unread(Box::new(BufReader::new(Keyboard(typed))));
-        assert_eq!(ask(&mut terminal, Duration::ZERO).await, ConfirmReply::NoOne);
+        assert_eq!(ask(&mut terminal, Duration::ZERO).await, ConfirmReply::Unanswered);
         let (asking, typing) = tokio::join!(ask(&mut terminal, Duration::from_secs(60)), async {
             tokio::task::yield_now().await;
             keys.send("yes\n")
@@ -127,6 +127,6 @@ mod tests {
         typing.unwrap();
         assert_eq!(asking, ConfirmReply::Yes(None));
         drop(keys);
-        assert_eq!(ask(&mut terminal, Duration::from_secs(60)).await, ConfirmReply::NoOne);
+        assert_eq!(ask(&mut terminal, Duration::from_secs(60)).await, ConfirmReply::Unanswered);
     }
 }

@@ -12,7 +12,7 @@ use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
-use cuebook_grammar::seam::{Executor as _, Image, NoSecrets, NobodyConfirms, PageModeler as _};
+use cuebook_grammar::seam::{DenyAll, Executor as _, Image, NoSecrets, PageModeler as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -51,7 +51,7 @@ pub(crate) async fn open(
             Refusal { result: RunResult::Blocked, error }
         })?;
         let outcome = executor
-            .run_step(&tab.page, &bound, &blank, &mut NobodyConfirms, deadline)
+            .run_step(&tab.page, &bound, &blank, &mut DenyAll, deadline)
             .await
             .map_err(|error| broken(&error))?;
         if let StepOutcome::Failed(failure) = outcome

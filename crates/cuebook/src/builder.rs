@@ -14,8 +14,8 @@ use cuebook_grammar::seam::boxed::{
     BoxedSecretSource, BoxedStepLog,
 };
 use cuebook_grammar::seam::{
-    ActionHandler, ArtifactSink, Confirm, Executor, NoSecrets, NobodyConfirms, PageModeler, Planner, Redactor,
-    RepairPolicy, SecretSource, StepLog,
+    ActionHandler, ArtifactSink, Confirm, DenyAll, Executor, NoSecrets, PageModeler, Planner, Redactor, RepairPolicy,
+    SecretSource, StepLog,
 };
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
@@ -276,7 +276,7 @@ impl AgentBuilder {
             executor,
             repair: Repairs::new(self.repair),
             log: self.log.unwrap_or_else(|| Box::new(MemoryLog::default())),
-            confirm: self.confirm.unwrap_or_else(|| Box::new(NobodyConfirms)),
+            confirm: self.confirm.unwrap_or_else(|| Box::new(DenyAll)),
         };
         let handler = self.handler.unwrap_or_else(|| {
             let options = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };

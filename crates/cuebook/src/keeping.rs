@@ -26,7 +26,7 @@ enum Logs {
 }
 
 /// The storage of the current run.
-pub(crate) struct Kept {
+pub(crate) struct RunStorage {
     /// Replaces the log of the previous run.
     pub(crate) log: Option<Box<dyn BoxedStepLog>>,
     pub(crate) dir: Option<RunDir>,
@@ -51,7 +51,7 @@ impl Keeping {
     }
 
     /// Prepares for a run. A folder that cannot be written is an error before anything acts.
-    pub(crate) fn begin(&self, run_id: &RunId, redactor: &Arc<dyn Redactor>) -> Result<Kept, DataError> {
+    pub(crate) fn begin(&self, run_id: &RunId, redactor: &Arc<dyn Redactor>) -> Result<RunStorage, DataError> {
         let runs = match &self.logs {
             Logs::Folders(runs) => runs,
             Logs::None | Logs::Given => {
@@ -59,17 +59,17 @@ impl Keeping {
                 let is_given = matches!(self.logs, Logs::Given);
                 let log: Option<Box<dyn BoxedStepLog>> =
                     if is_given { None } else { Some(Box::new(MemoryLog::default())) };
-                return Ok(Kept { log, dir: None });
+                return Ok(RunStorage { log, dir: None });
             }
         };
         let dir = RunDir::create(runs, run_id)?;
         let log = JsonlLog::create(&dir, Some(redactor.clone()))?;
         self.artifacts.put(Store::Folder(ArtifactStore::new(&dir, Some(redactor.clone()))));
-        Ok(Kept { log: Some(Box::new(log)), dir: Some(dir) })
+        Ok(RunStorage { log: Some(Box::new(log)), dir: Some(dir) })
     }
 }
 
-impl Kept {
+impl RunStorage {
     /// Writes the report into the folder of the run. An error is only traced, because the log has the same content.
     pub(crate) fn end(&self, report: &RunReport, redactor: &dyn Redactor) {
         let Some(dir) = &self.dir else { return };

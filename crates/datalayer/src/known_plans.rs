@@ -178,9 +178,9 @@ fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<KnownStep>> {
             return None;
         }
         let action = match of_task(&record.action.action, task) {
-            Kept::Yes => record.action.action.clone(),
-            Kept::LeftOut => continue,
-            Kept::Plan => return None,
+            Retain::Yes => record.action.action.clone(),
+            Retain::LeftOut => continue,
+            Retain::Plan => return None,
         };
         let print = |target: &TargetRef| match record.candidates.get(target)? {
             RecordedTarget::Observed(candidate) => Some((target.clone(), candidate.fingerprint.clone())),
@@ -193,7 +193,7 @@ fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<KnownStep>> {
 }
 
 /// Consequence of a step for the remembered plan that it belongs to.
-enum Kept {
+enum Retain {
     /// The step is kept.
     Yes,
     /// It says nothing about how the task is done.
@@ -202,7 +202,7 @@ enum Kept {
     Plan,
 }
 
-fn of_task(action: &Action, task: &str) -> Kept {
+fn of_task(action: &Action, task: &str) -> Retain {
     let is_of_task = |text: &str| task.contains(text) && !text.contains(MASK);
     let is_kept = match action {
         Action::Click(_) | Action::Check(_) | Action::Uncheck(_) | Action::Clear(_) | Action::Hover(_) => true,
@@ -219,14 +219,14 @@ fn of_task(action: &Action, task: &str) -> Kept {
             OptionChoice::Every(_) => false,
         }),
         Action::Navigate(navigate) => is_of_task(navigate.url.as_str()),
-        Action::WaitFor(_) | Action::WaitForIdle(_) | Action::Scroll(_) | Action::Extract(_) => return Kept::LeftOut,
-        Action::ScrollUntil(_) | Action::Snapshot(_) | Action::Screenshot(_) => return Kept::LeftOut,
-        Action::GetDom(_) => return Kept::LeftOut,
-        Action::SearchPage(_) | Action::FindElements(_) | Action::Assert(_) => return Kept::LeftOut,
-        Action::Finish(_) => return Kept::LeftOut,
+        Action::WaitFor(_) | Action::WaitForIdle(_) | Action::Scroll(_) | Action::Extract(_) => return Retain::LeftOut,
+        Action::ScrollUntil(_) | Action::Snapshot(_) | Action::Screenshot(_) => return Retain::LeftOut,
+        Action::GetDom(_) => return Retain::LeftOut,
+        Action::SearchPage(_) | Action::FindElements(_) | Action::Assert(_) => return Retain::LeftOut,
+        Action::Finish(_) => return Retain::LeftOut,
         _ => false,
     };
-    if is_kept { Kept::Yes } else { Kept::Plan }
+    if is_kept { Retain::Yes } else { Retain::Plan }
 }
 
 /// A hash of a page's controls of which most bits stay when few of them change (Charikar's SimHash).

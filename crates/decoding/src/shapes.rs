@@ -227,8 +227,9 @@ impl Shaper<'_> {
 
     /// The members that every step may have.
     fn common(&mut self, place: Place) -> Vec<Member> {
-        let before = self.condition(Stated::Now);
-        let after = self.condition(if place == Place::Last { Stated::AfterLast } else { Stated::After });
+        let before = self.condition(ConditionPlace::Now);
+        let after =
+            self.condition(if place == Place::Last { ConditionPlace::AfterLast } else { ConditionPlace::After });
         let mut list =
             |name, item| self.builder.define(name, Node::Array { item: Box::new(item), min: 0, max: CONDITIONS });
         let (pre, post) = (list("before", before), list("after", after));
@@ -294,7 +295,7 @@ impl Shaper<'_> {
             Kind::AcceptDialog => self.when_dialog(vec![optional("text", self.text())]),
             Kind::DismissDialog => self.when_dialog(Vec::new()),
             Kind::WaitFor | Kind::Assert => {
-                let stated = if kind == Kind::Assert { Stated::Now } else { Stated::After };
+                let stated = if kind == Kind::Assert { ConditionPlace::Now } else { ConditionPlace::After };
                 vec![vec![member("condition", self.condition(stated))]]
             }
             Kind::WaitForIdle => {
@@ -316,7 +317,7 @@ impl Shaper<'_> {
                 let directions = optional("direction", words(["up", "down", "left", "right"]));
                 let container = self.pools.any.clone().map(|pool| optional("container", pool));
                 let text = Node::Text(Text::Free { min: 1, max: caps.words });
-                let sought = [member("text", text), member("condition", self.condition(Stated::Now))];
+                let sought = [member("text", text), member("condition", self.condition(ConditionPlace::Now))];
                 let ways = sought.map(|sought| {
                     std::iter::once(sought).chain(container.clone()).chain([directions.clone()]).collect()
                 });
@@ -529,15 +530,15 @@ impl Shaper<'_> {
     }
 
     /// Defines the node for what may be stated at one place: a condition, or a group of conditions.
-    fn condition(&mut self, stated: Stated) -> Node {
+    fn condition(&mut self, stated: ConditionPlace) -> Node {
         let simple = self.conditions();
         let simple = self.builder.index("simpleCondition", Node::Union(Union::of("kind", simple)));
         let mut variants = Vec::new();
         let mut add = |name: &str, what: &str, members: Vec<Member>| {
             variants.push(Variant { name: name.to_owned(), description: what.to_owned(), members });
         };
-        let limit = (stated != Stated::Now).then(|| optional("timeoutMs", LIMITS));
-        if stated != Stated::Now {
+        let limit = (stated != ConditionPlace::Now).then(|| optional("timeoutMs", LIMITS));
+        if stated != ConditionPlace::Now {
             add("networkIdle", "the network is quiet", vec![member("timeoutMs", LIMITS)]);
         }
         let several = Node::Array { item: Box::new(Node::Reference(simple)), min: 1, max: CONDITIONS };
@@ -545,13 +546,13 @@ impl Shaper<'_> {
             add(name, what, [member("conditions", several.clone())].into_iter().chain(limit.clone()).collect());
         }
         add("not", "this does not hold", vec![member("condition", Node::Reference(simple))]);
-        if stated != Stated::Now {
+        if stated != ConditionPlace::Now {
             add("becomes", "this came to hold after the input", vec![member("condition", Node::Reference(simple))]);
         }
-        let name = if stated == Stated::Now { "condition" } else { "outcome" };
+        let name = if stated == ConditionPlace::Now { "condition" } else { "outcome" };
         let wider = Node::Union(Union { tag: "kind", variants, includes: vec![simple] });
         let wider = self.builder.index(name, wider);
-        if stated != Stated::AfterLast {
+        if stated != ConditionPlace::AfterLast {
             return Node::Reference(wider);
         }
         let short = |name| optional(name, Node::Text(Text::Free { min: 1, max: self.ground.caps.words }));
@@ -654,7 +655,7 @@ impl Shaper<'_> {
 
 /// Where a condition stands, which decides whether it may wait and whether it may expect another page.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stated {
+enum ConditionPlace {
     /// Judged at once, without a time limit.
     Now,
     /// Waited for after a step that is not the last.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cuebook_grammar::candidate::About;
-use cuebook_grammar::condition::{Asked, Condition};
+use cuebook_grammar::condition::{Condition, GatheredFact};
 use cuebook_grammar::facts::{ElementFacts, EventFacts, Facts, Sample, TargetFacts};
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{NodeKey, PageId, TargetRef};
@@ -121,11 +121,11 @@ pub(crate) fn ask_for(target: &TargetRef, locator: Option<&Locator>, conditions:
                 continue;
             }
             match asked {
-                Asked::Attribute(name) => attributes.insert(name.to_owned()),
-                Asked::AriaAttribute(name) => {
+                GatheredFact::Attribute(name) => attributes.insert(name.to_owned()),
+                GatheredFact::AriaAttribute(name) => {
                     attributes.insert(format!("aria-{}", name.strip_prefix("aria-").unwrap_or(name)))
                 }
-                Asked::Property(name) => properties.insert(name.to_owned()),
+                GatheredFact::Property(name) => properties.insert(name.to_owned()),
             };
         }
         ask.text |= condition.reads_text(target);

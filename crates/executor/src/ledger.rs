@@ -22,7 +22,7 @@ use crate::stop::Part;
 
 /// A field whose value is kept, as the script reports it.
 #[derive(Debug, Deserialize)]
-struct Kept {
+struct KeptField {
     id: u64,
     called: String,
     value: String,
@@ -184,7 +184,7 @@ impl Run<'_> {
         let (probe, until) = (self.probe.clone(), self.until);
         let asked = async {
             let world = probe.world_of(&main, until).await?;
-            world.call::<Option<Kept>>("(cb, id) => cb.act.keep(id)", &[main.node.into()], until).await
+            world.call::<Option<KeptField>>("(cb, id) => cb.act.keep(id)", &[main.node.into()], until).await
         };
         // A field that is gone has passed on what was entered.
         let Ok(Some(kept)) = self.race(Stage::Postcondition, asked).await? else { return Ok(()) };

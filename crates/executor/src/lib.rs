@@ -11,7 +11,7 @@
 //! use cuebook_grammar::outcome::StepOutcome;
 //! use cuebook_grammar::plan::{Author, PlanDraft};
 //! use cuebook_grammar::policy::Policy;
-//! use cuebook_grammar::seam::{ArtifactSink, Executor as _, NobodyConfirms, SecretSource};
+//! use cuebook_grammar::seam::{ArtifactSink, Executor as _, DenyAll, SecretSource};
 //!
 //! /// Clicks the button `Save` of a tab, and waits for the page to say so.
 //! async fn save<S: SecretSource, A: ArtifactSink>(
@@ -30,7 +30,7 @@
 //!         .and_then(|draft| draft.check(&ground, &Policy::default()))
 //!         .and_then(|plan| plan.bind(0, &ground));
 //!     let Ok(step) = step else { return Ok(false) };
-//!     match executor.run_step(tab, &step, &ground, &mut NobodyConfirms, by).await? {
+//!     match executor.run_step(tab, &step, &ground, &mut DenyAll, by).await? {
 //!         StepOutcome::Succeeded(_) => Ok(true),
 //!         // Where and why, with the facts that it was judged on.
 //!         StepOutcome::Failed(failure) => {

@@ -19,7 +19,7 @@ use crate::script::FoundRows;
 
 /// One target and its meaning.
 #[derive(Clone, Debug)]
-pub(crate) struct Meant {
+pub(crate) struct TargetMeaning {
     key: NodeKey,
     was: Was,
     /// Compared until the gesture ends: the place of a drop, and the field that is typed into.
@@ -36,7 +36,7 @@ enum Was {
 
 impl Run<'_> {
     /// The targets that a gesture, or a script of ours in its place, is about to act on.
-    pub(crate) fn meant(&self, gesture: Option<&Gesture>) -> Vec<Meant> {
+    pub(crate) fn meant(&self, gesture: Option<&Gesture>) -> Vec<TargetMeaning> {
         let action = self.step.action();
         let main = self.main.as_ref().map(|main| &main.key);
         let end = gesture.and_then(|gesture| gesture.end.as_ref());
@@ -68,7 +68,7 @@ impl Run<'_> {
         failure.cause == Cause::TargetStale && failure.facts.seen.is_some() && self.is_counted()
     }
 
-    fn was(&self, target: &TargetRef, key: &NodeKey, lasts: bool) -> Option<Meant> {
+    fn was(&self, target: &TargetRef, key: &NodeKey, lasts: bool) -> Option<TargetMeaning> {
         let was = match self.step.targets().get(target)? {
             BoundTarget::Observed(candidate) => Was::About(candidate.about.clone()?),
             // Matches of several frames are counted together, which one of them cannot do.
@@ -79,11 +79,11 @@ impl Run<'_> {
             }
             BoundTarget::Declared(_) => return None,
         };
-        Some(Meant { key: key.clone(), was, lasts })
+        Some(TargetMeaning { key: key.clone(), was, lasts })
     }
 }
 
-impl Meant {
+impl TargetMeaning {
     /// The question for one document.
     pub(crate) fn spec(&self, frame: &str, document: &str, test_ids: &[String]) -> Option<Value> {
         if self.key.frame != frame || self.key.document != document {

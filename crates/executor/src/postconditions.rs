@@ -211,6 +211,13 @@ impl Run<'_> {
             let is_target = gesture.as_ref().is_some_and(|gesture| gesture.meets(frame.as_str()));
             match (answer, world) {
                 (Ok(answer), Some((world, is_watching))) => {
+                    // The document that answered was replaced meanwhile: its state is over, and the new one is watched as
+                    // soon as it is reported.
+                    let current = self.page.frame(&frame).map(|now| now.document);
+                    if !is_target && current.is_some_and(|current| current.as_str() != world.document().as_str()) {
+                        self.seen.activity.dirty.insert(frame);
+                        continue;
+                    }
                     let is_there = target
                         .as_ref()
                         .is_none_or(|key| key.frame != frame.as_str() || key.document == world.document().as_str());

@@ -19,7 +19,7 @@ use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::activity::dialog_fact;
 use crate::error::ExecutorError;
 use crate::hit_target::Sealed;
@@ -74,7 +74,7 @@ impl Run<'_> {
         let mut ended = self.unless_closed(ended);
         let acted_at = Instant::now();
         if matches!(ended, Ok(()) | Err(Stop::Dialog | Stop::Closed)) {
-            awaited = self.awaited(acted.as_ref().and_then(|acted: &Acted| acted.entered.as_ref()));
+            awaited = self.awaited(acted.as_ref().and_then(|acted: &ActResult| acted.entered.as_ref()));
             if ended.is_ok() {
                 let settled = self.await_post(&mut awaited).await;
                 ended = self.unless_closed(settled);
@@ -99,14 +99,14 @@ impl Run<'_> {
             ScreenshotMode::Off => false,
             ScreenshotMode::Every => true,
             ScreenshotMode::FirstFailurePageChange => {
-                is_first == IsFirst::Yes || self.seen.activity.new_document || !self.is_well(&ended, &awaited)
+                is_first == IsFirst::Yes || self.seen.activity.new_document || !self.looks_successful(&ended, &awaited)
             }
         };
         if wants_picture {
             let after = self.picture(ArtifactKind::ScreenshotAfter, artifacts).await?;
             self.evidence.artifacts.extend(after);
         }
-        if !self.is_well(&ended, &awaited) {
+        if !self.looks_successful(&ended, &awaited) {
             self.leave_behind(artifacts).await?;
         }
         self.evidence.effects = effects;
@@ -160,7 +160,7 @@ impl Run<'_> {
     }
 
     /// Returns `true` if the step looks like a success so far.
-    fn is_well(&self, ended: &Part<()>, awaited: &[Awaited]) -> bool {
+    fn looks_successful(&self, ended: &Part<()>, awaited: &[Awaited]) -> bool {
         ended.is_ok() && awaited.iter().all(|one| one.held_at.is_some() || one.is_default)
     }
 
@@ -168,7 +168,7 @@ impl Run<'_> {
         &mut self,
         secrets: &S,
         artifacts: &A,
-        acted: &mut Option<Acted>,
+        acted: &mut Option<ActResult>,
     ) -> Part<()> {
         let verb = self.step.action();
         if let Some(dialog) = self.page.dialog()
@@ -212,7 +212,7 @@ impl Run<'_> {
             let main = self.resolve_main(by).await?;
             match self.ready(&main, need, by).await {
                 Ok(ready) => return Ok(ready),
-                Err(stop) => self.again_or(stop)?,
+                Err(stop) => self.retry_if_stale(stop)?,
             }
         }
     }
@@ -226,7 +226,7 @@ impl Run<'_> {
 
     /// Forgets a stale target, so that it is looked up again, if it is a declared one that was not acted on yet.
     /// Returns any other `stop` as the error.
-    pub(crate) fn again_or(&mut self, stop: Stop) -> Part<()> {
+    pub(crate) fn retry_if_stale(&mut self, stop: Stop) -> Part<()> {
         let is_declared = self.is_declared();
         match stop {
             Stop::Failed(failure)
@@ -246,7 +246,7 @@ impl Run<'_> {
     pub(crate) fn main_is_gone(&mut self) -> Part<()> {
         let failure =
             StepFailure::new(Stage::Actionability, Cause::TargetStale, "the target was removed from the document");
-        self.again_or(failure.into())
+        self.retry_if_stale(failure.into())
     }
 
     /// Judges the preconditions on the page as it is; once more, a frame later, if they do not hold.
@@ -333,7 +333,7 @@ impl Run<'_> {
     fn outcome(
         &mut self,
         ended: Part<()>,
-        acted: Option<Acted>,
+        acted: Option<ActResult>,
         awaited: &[Awaited],
     ) -> Result<StepOutcome, ExecutorError> {
         let ended = match (ended, self.denied_document()) {
@@ -345,7 +345,7 @@ impl Run<'_> {
         let is_over = matches!(ended, Err(Stop::Dialog | Stop::Closed));
         let waits = matches!(self.step.action(), Action::WaitFor(_));
         let interrupted = || if waits { Some(self.looking.untargeted()) } else { self.looking.interrupted() };
-        let acted = acted.or_else(|| interrupted().filter(|_| is_over).map(Acted::new));
+        let acted = acted.or_else(|| interrupted().filter(|_| is_over).map(ActResult::new));
         if !awaited.is_empty() && !self.seen.gathered.has_samples() && (self.looking.watching().is_some() || is_over) {
             self.seen.gathered.push(self.seen.at_ms(Instant::now()));
         }
@@ -403,7 +403,7 @@ impl Run<'_> {
                 StepOutcome::Failed(failure)
             }
             Ok(acted) => {
-                let Acted { judged, data, page, .. } = acted;
+                let ActResult { judged, data, page, .. } = acted;
                 let page = page.or_else(|| self.new_page());
                 succeeded(judged, StepSuccess { evidence, data, page })
             }

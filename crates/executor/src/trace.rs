@@ -20,7 +20,13 @@ pub(crate) enum Line {
     /// An event that the step took in.
     Event(Event),
     /// From here on, the step awaits these. Moments are counted from the beginning of the step.
-    Awaits { awaited: Vec<Stated>, frames: usize, lingers_for: Option<Duration>, until: Duration, answer_by: Duration },
+    Awaits {
+        awaited: Vec<AwaitedRecord>,
+        frames: usize,
+        lingers_for: Option<Duration>,
+        until: Duration,
+        answer_by: Duration,
+    },
     /// The page was asked for its answer to the input, if it can be.
     Asked { can_answer: bool },
     /// A frame replied; `answered`: with that answer.
@@ -34,7 +40,7 @@ pub(crate) enum Line {
 /// A condition that is awaited.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Stated {
+pub(crate) struct AwaitedRecord {
     condition: Condition,
     is_default: bool,
     until: Duration,
@@ -50,7 +56,7 @@ impl Line {
         lingers_by: Option<Instant>,
         bounds: Bounds,
     ) -> Self {
-        let stated = |one: &Awaited| Stated {
+        let stated = |one: &Awaited| AwaitedRecord {
             condition: one.condition.clone(),
             is_default: one.is_default,
             until: tape.after(one.until),
@@ -185,7 +191,8 @@ mod tests {
             }
         };
         let (at, stated, frames, lingers_for, until, answer_by) = awaits;
-        let awaited = |one: &Stated| Awaited::new(one.condition.clone(), one.is_default, began + one.until, one.span);
+        let awaited =
+            |one: &AwaitedRecord| Awaited::new(one.condition.clone(), one.is_default, began + one.until, one.span);
         let awaited: Vec<Awaited> = stated.iter().map(awaited).collect();
         let lingers_by = began + lingers_for.unwrap_or_default();
         let settling = Settling::new(&awaited, frames, lingers_for.is_some(), lingers_by, began + at);
@@ -235,7 +242,7 @@ mod tests {
         for (name, mut trace) in traces() {
             let whole = replay(&trace);
             let waits = trace.iter().position(|entry| matches!(entry.line, Line::Awaits { .. })).unwrap();
-            let idles = |one: &Stated| {
+            let idles = |one: &AwaitedRecord| {
                 let mut idles = false;
                 one.condition.visit(&mut |part| idles |= matches!(part, Condition::NetworkIdle(_)));
                 idles

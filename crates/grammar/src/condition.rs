@@ -240,13 +240,15 @@ impl Condition {
     }
 
     /// The attributes and properties that must be gathered to judge the condition.
-    pub fn asked(&self) -> Vec<(&TargetRef, Asked<'_>)> {
+    pub fn asked(&self) -> Vec<(&TargetRef, GatheredFact<'_>)> {
         let mut asked = Vec::new();
         self.visit(&mut |condition| match condition {
-            Self::AttrEquals(c) => asked.push((&c.target, Asked::Attribute(&c.name))),
-            Self::PropertyEquals(c) => asked.push((&c.target, Asked::Property(&c.name))),
-            Self::AriaState(c) => asked.push((&c.target, Asked::AriaAttribute(&c.name))),
-            Self::Matches(Matches { target, name: Some(name), .. }) => asked.push((target, Asked::Attribute(name))),
+            Self::AttrEquals(c) => asked.push((&c.target, GatheredFact::Attribute(&c.name))),
+            Self::PropertyEquals(c) => asked.push((&c.target, GatheredFact::Property(&c.name))),
+            Self::AriaState(c) => asked.push((&c.target, GatheredFact::AriaAttribute(&c.name))),
+            Self::Matches(Matches { target, name: Some(name), .. }) => {
+                asked.push((target, GatheredFact::Attribute(name)))
+            }
             _ => {}
         });
         asked
@@ -405,7 +407,7 @@ fn is_anything(pattern: &Pattern) -> bool {
 
 /// A fact about an element that is gathered only if a condition needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked<'a> {
+pub enum GatheredFact<'a> {
     /// An attribute, by its name.
     Attribute(&'a str),
     /// `aria-` and this name.

@@ -690,26 +690,26 @@ pub enum ConfirmReply {
     /// Do not do it.
     No,
     /// No person can be asked, or none answered in time.
-    NoOne,
+    Unanswered,
 }
 
 /// Asks the person in charge.
 pub trait Confirm: Send {
-    /// Asks, and returns [`ConfirmReply::NoOne`] if there is no answer by the deadline.
+    /// Asks, and returns [`ConfirmReply::Unanswered`] if there is no answer by the deadline.
     fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> impl Future<Output = ConfirmReply> + Send;
 }
 
-/// Answers every question with [`ConfirmReply::NoOne`].
+/// Answers every question with [`ConfirmReply::Unanswered`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NobodyConfirms;
+pub struct DenyAll;
 
-impl Confirm for NobodyConfirms {
+impl Confirm for DenyAll {
     async fn confirm(&mut self, _: &ConfirmRequest, _: Deadline) -> ConfirmReply {
-        ConfirmReply::NoOne
+        ConfirmReply::Unanswered
     }
 }
 
-impl EffectGate for NobodyConfirms {
+impl EffectGate for DenyAll {
     fn judge<'a>(
         &'a mut self,
         _: &'a BoundStep,

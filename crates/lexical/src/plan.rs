@@ -48,7 +48,7 @@ struct State {
     swept: bool,
     /// The planner has waited for a target to appear.
     waited: bool,
-    asked: Option<Asked>,
+    asked: Option<PendingQuestion>,
     /// Questions about the next clause.
     questions: u32,
     chosen: Option<CandidateId>,
@@ -75,7 +75,7 @@ struct Planned {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Asked {
+enum PendingQuestion {
     /// The choice of one of these candidates.
     Which(Vec<CandidateId>),
     /// Other words for the clause.
@@ -194,7 +194,7 @@ impl State {
         let answer = answer.trim();
         let lower = answer.to_lowercase();
         match self.asked.take() {
-            Some(Asked::Which(choices)) => {
+            Some(PendingQuestion::Which(choices)) => {
                 let id = CandidateId::parse(lower.trim_start_matches('@').trim_start_matches("ref="));
                 let number = lower.trim_end_matches(['.', ')']).parse::<usize>().ok();
                 let numbered = number.and_then(|number| choices.get(number.checked_sub(1)?)).copied();
@@ -205,8 +205,8 @@ impl State {
                     self.say_instead(answer);
                 }
             }
-            Some(Asked::Words) if !answer.is_empty() => self.say_instead(answer),
-            Some(Asked::Dialog) => {
+            Some(PendingQuestion::Words) if !answer.is_empty() => self.say_instead(answer),
+            Some(PendingQuestion::Dialog) => {
                 let no = ["no", "n", "cancel", "dismiss"].contains(&lower.as_str());
                 let yes = ["yes", "y", "ok", "accept"].contains(&lower.as_str());
                 if yes || no {
@@ -214,7 +214,7 @@ impl State {
                     self.left = Some(format!("{} the dialog. {left}", if yes { "accept" } else { "dismiss" }));
                 }
             }
-            Some(Asked::Concern) if matches!(lower.as_str(), "yes" | "y" | "ok" | "go on") => {
+            Some(PendingQuestion::Concern) if matches!(lower.as_str(), "yes" | "y" | "ok" | "go on") => {
                 (self.complaints, self.doubt, self.questions) = (None, None, 0);
                 (self.entered_secret, self.sent_secret, self.may_be_open) = (false, false, true);
             }
@@ -337,7 +337,7 @@ impl Plan<'_> {
         self.end(Action::Fail(Fail { reason: ShortText::cut(reason) }));
     }
 
-    fn ask(&mut self, state: &mut State, question: &str, asked: Asked) {
+    fn ask(&mut self, state: &mut State, question: &str, asked: PendingQuestion) {
         state.questions += 1;
         if state.questions > MAX_FAILURES {
             return self.fail(&format!("no answer to the question: {question}"));
@@ -363,10 +363,10 @@ impl Plan<'_> {
         if let Some(dialog) = observation.dialog.as_ref().filter(|_| !next.as_ref().is_some_and(means_dialog)) {
             let message: String = dialog.message.chars().take(300).collect();
             let question = format!("a dialog is open that says {message:?}: accept or dismiss?");
-            return self.ask(state, &question, Asked::Dialog);
+            return self.ask(state, &question, PendingQuestion::Dialog);
         }
         if let Some(concern) = state.concern(observation) {
-            return self.ask(state, &format!("{concern}: continue anyway?"), Asked::Concern);
+            return self.ask(state, &format!("{concern}: continue anyway?"), PendingQuestion::Concern);
         }
         while let Some(clause) = next {
             rest = rest.from(rest.position(|token| token.start >= clause.end).unwrap_or(usize::MAX));
@@ -393,16 +393,16 @@ impl Plan<'_> {
             Served::OnTheWay(steps) => (steps, true, false),
             _ if !is_first => return false,
             Served::Ask(question) => {
-                self.ask(state, &format!("{}: {question}", clause.shown()), Asked::Words);
+                self.ask(state, &format!("{}: {question}", clause.shown()), PendingQuestion::Words);
                 return false;
             }
             Served::Which { question, choices } => {
-                self.ask(state, &format!("{}: {question}", clause.shown()), Asked::Which(choices));
+                self.ask(state, &format!("{}: {question}", clause.shown()), PendingQuestion::Which(choices));
                 return false;
             }
             Served::NotUnderstood => {
                 let how = "say it in other words, with quotation marks around names and values, or skip";
-                self.ask(state, &format!("{:?} is not understood: {how}", clause.shown()), Asked::Words);
+                self.ask(state, &format!("{:?} is not understood: {how}", clause.shown()), PendingQuestion::Words);
                 return false;
             }
             Served::Missing { what, nearest } => {
@@ -484,11 +484,11 @@ impl Plan<'_> {
         let none = format!("{}: nothing here is called {what:?}{beyond}", clause.shown());
         match named.len() {
             0 => self.fail(&none),
-            1 => self.ask(state, &format!("{none}; is {} meant?", named[0]), Asked::Which(choices)),
+            1 => self.ask(state, &format!("{none}; is {} meant?", named[0]), PendingQuestion::Which(choices)),
             _ => self.ask(
                 state,
                 &format!("{none}; which of these is meant: {}?", named.join(", ")),
-                Asked::Which(choices),
+                PendingQuestion::Which(choices),
             ),
         }
     }
@@ -502,7 +502,7 @@ impl Plan<'_> {
             None => state.doubt.clone(),
         };
         match doubt {
-            Some(doubt) => self.ask(state, &format!("{doubt}: is the task done anyway?"), Asked::Concern),
+            Some(doubt) => self.ask(state, &format!("{doubt}: is the task done anyway?"), PendingQuestion::Concern),
             None => self.end(Action::Finish(Finish { result: None })),
         }
     }

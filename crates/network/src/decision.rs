@@ -108,10 +108,10 @@ pub struct Decision {
 
 /// The decisions of one listener.
 #[derive(Debug, Default)]
-pub struct Decisions(Mutex<Kept>);
+pub struct Decisions(Mutex<DecisionQueue>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct DecisionQueue {
     queue: VecDeque<Decision>,
     sequence: u64,
     dropped: u64,
@@ -144,7 +144,7 @@ impl Decisions {
         kept.queue.push_back(Decision { listener, sequence, time: SystemTime::now(), method, host, port, verdict });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, DecisionQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

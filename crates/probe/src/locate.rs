@@ -114,7 +114,7 @@ enum Reach {
 
 /// Where the matches of an inner locator stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum InnerPlace {
     Around,
     Inside,
 }
@@ -190,9 +190,9 @@ impl Probe {
         Box::pin(async move {
             let mut wanted = ask.clone();
             wanted.text |= locator.turns_on_text();
-            let within = self.inner_matches(locator.within.as_deref(), Asked::Around, &frames, until).await?;
-            let has = self.inner_matches(locator.has.as_deref(), Asked::Inside, &frames, until).await?;
-            let has_not = self.inner_matches(locator.has_not.as_deref(), Asked::Inside, &frames, until).await?;
+            let within = self.inner_matches(locator.within.as_deref(), InnerPlace::Around, &frames, until).await?;
+            let has = self.inner_matches(locator.has.as_deref(), InnerPlace::Inside, &frames, until).await?;
+            let has_not = self.inner_matches(locator.has_not.as_deref(), InnerPlace::Inside, &frames, until).await?;
             let of = |inner: &Option<HashMap<String, Vec<u64>>>, frame: &FrameId| {
                 inner.as_ref().map(|inner| inner.get(frame.as_str()).cloned().unwrap_or_default())
             };
@@ -246,12 +246,12 @@ impl Probe {
     async fn inner_matches(
         &self,
         inner: Option<&Locator>,
-        asked: Asked,
+        asked: InnerPlace,
         frames: &[FrameId],
         until: Instant,
     ) -> Result<Option<HashMap<String, Vec<u64>>>, ProbeError> {
         let Some(inner) = inner else { return Ok(None) };
-        if asked == Asked::Inside && inner.relative_selector().is_some() {
+        if asked == InnerPlace::Inside && inner.relative_selector().is_some() {
             // The script searches for it from each element.
             return Ok(Some(HashMap::new()));
         }

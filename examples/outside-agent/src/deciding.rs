@@ -113,7 +113,7 @@ impl Redactor for FakeRedactor {
     }
 }
 
-/// Returns scripted replies in order, then [`ConfirmReply::NoOne`].
+/// Returns scripted replies in order, then [`ConfirmReply::Unanswered`].
 #[derive(Clone, Debug, Default)]
 pub struct FakeConfirm {
     answers: Shared<VecDeque<ConfirmReply>>,
@@ -138,6 +138,6 @@ impl FakeConfirm {
 impl Confirm for FakeConfirm {
     async fn confirm(&mut self, request: &ConfirmRequest, _: Deadline) -> ConfirmReply {
         self.asked.lock().push(request.clone());
-        self.answers.lock().pop_front().unwrap_or(ConfirmReply::NoOne)
+        self.answers.lock().pop_front().unwrap_or(ConfirmReply::Unanswered)
     }
 }

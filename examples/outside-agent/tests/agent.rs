@@ -16,8 +16,8 @@ use cuebook_grammar::record::{
 };
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
-    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, Executor, Finding, FixtureSource,
-    HttpRequest, HttpResponse, IgnoreSteps, NobodyConfirms, PageModeler, PlanMemory, PlanRequest, Planner, Query,
+    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, DenyAll, Executor, Finding,
+    FixtureSource, HttpRequest, HttpResponse, IgnoreSteps, PageModeler, PlanMemory, PlanRequest, Planner, Query,
     Redactor, Repair, RepairBudget, RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog,
     StepTicket, TrafficSink,
 };
@@ -74,7 +74,7 @@ impl Agent {
     fn run(&mut self, plan: &Plan, index: usize) -> StepOutcome {
         let ground = self.look();
         let step = plan.bind(index, &ground).unwrap();
-        now(self.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap()
+        now(self.executor.run_step(&Shop::page(), &step, &ground, &mut DenyAll, soon())).unwrap()
     }
 
     /// Runs one step that an operator wrote.
@@ -186,8 +186,7 @@ fn an_agent_of_fakes_buys_a_pencil_and_asks_before_it_pays() {
                 assert_eq!(now(confirm.confirm(&request, soon())), ConfirmReply::Yes(None));
             }
             let ticket = now(log.begin(&intent(&step, index))).unwrap();
-            let outcome =
-                now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap();
+            let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut DenyAll, soon())).unwrap();
             now(log.commit(ticket, &record(&step, index, success(outcome)))).unwrap();
             index += 1;
         }
@@ -242,7 +241,7 @@ fn a_stale_id_never_hits_another_thing() {
     let plan = PlanDraft::read_value(draft, Author::Model).unwrap().check(&ground, &policy()).unwrap();
     let step = plan.bind(0, &ground).unwrap();
     agent.shop.reload();
-    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, soon())).unwrap();
+    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut DenyAll, soon())).unwrap();
     assert_eq!(failure(outcome).cause, Cause::TargetStale);
     assert_eq!(agent.shop.clicks(Thing::LogIn), 0);
 }
@@ -299,10 +298,10 @@ fn nothing_fires_after_the_deadline_or_on_another_tab() {
     let plan = agent.plan(json!([{ "type": "click", "targetRef": "login" }]));
     let step = plan.bind(0, &ground).unwrap();
     let passed = Deadline::after(Instant::now(), Duration::ZERO);
-    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut NobodyConfirms, passed)).unwrap();
+    let outcome = now(agent.executor.run_step(&Shop::page(), &step, &ground, &mut DenyAll, passed)).unwrap();
     assert_eq!(failure(outcome).cause, Cause::DeadlineExceeded);
     let other = cuebook_grammar::id::PageId::new("other");
-    let broken = now(agent.executor.run_step(&other, &step, &ground, &mut NobodyConfirms, soon()));
+    let broken = now(agent.executor.run_step(&other, &step, &ground, &mut DenyAll, soon()));
     assert!(matches!(broken, Err(FakeError::OtherPage { .. })));
     assert!(now(agent.modeler.observe(&other, Scope::View, soon())).is_err());
     assert_eq!(agent.shop.clicks(Thing::LogIn), 0);
@@ -428,7 +427,7 @@ fn the_rest_keeps_and_answers_in_memory() {
 
     let mut absent = FakeConfirm::default();
     let request = ConfirmRequest { question: "Really?".into(), grant: None };
-    assert_eq!(now(absent.confirm(&request, soon())), ConfirmReply::NoOne);
+    assert_eq!(now(absent.confirm(&request, soon())), ConfirmReply::Unanswered);
     assert_eq!(absent.asked(), [request]);
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use super::PROBES_TABS;
-use super::hostile::Heard;
+use super::hostile::ProbeHits;
 
 /// An address that is not on loopback, without which Chrome tries no UDP.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 9, 8, 7);
@@ -25,7 +25,7 @@ pub(crate) struct Ground {
     namespace: Option<Arc<Namespace>>,
     folder: TempDir,
     /// Names that the resolver was asked for.
-    pub(crate) asked: Heard,
+    pub(crate) asked: ProbeHits,
 }
 
 impl Ground {
@@ -38,7 +38,7 @@ impl Ground {
                 None
             }
         };
-        let ground = Self { namespace, folder: TempDir::new()?, asked: Heard::default() };
+        let ground = Self { namespace, folder: TempDir::new()?, asked: ProbeHits::default() };
         if ground.is_apart() {
             resolve(ground.udp_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)))?, ground.asked.clone());
         }
@@ -154,7 +154,7 @@ fn executable(path: &PathBuf, script: &str) -> Result<()> {
 }
 
 /// Answers every name with 127.0.0.1, and `rebound.test` with [`ADDRESS`] first. Keeps the names.
-fn resolve(socket: UdpSocket, asked: Heard) {
+fn resolve(socket: UdpSocket, asked: ProbeHits) {
     tokio::spawn(async move {
         let mut packet = [0; 512];
         while let Ok((length, from)) = socket.recv_from(&mut packet).await {

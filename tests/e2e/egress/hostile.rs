@@ -28,9 +28,9 @@ use super::ground::Ground;
 
 /// Names of probes that were heard of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heard(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct ProbeHits(Arc<Mutex<BTreeSet<String>>>);
 
-impl Heard {
+impl ProbeHits {
     pub(crate) fn names(&self) -> BTreeSet<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -49,13 +49,13 @@ const SENT: [&str; 7] =
 /// The hostile server: one port for what names itself, and one per probe that cannot.
 #[derive(Debug)]
 pub(crate) struct Hostile {
-    pub(crate) heard: Heard,
+    pub(crate) heard: ProbeHits,
     pub(crate) ports: Value,
 }
 
 impl Hostile {
     pub(crate) fn open(ground: &Ground) -> Result<Self> {
-        let (heard, mut ports) = (Heard::default(), json!({}));
+        let (heard, mut ports) = (ProbeHits::default(), json!({}));
         let http = ground.tcp(0)?;
         ports["http"] = http.local_addr()?.port().into();
         tokio::spawn(listen(http, heard.clone()));
@@ -88,7 +88,7 @@ impl Hostile {
 }
 
 /// Hears the names in what clients send first: a request, or the name in a TLS hello.
-async fn listen(listener: TcpListener, heard: Heard) {
+async fn listen(listener: TcpListener, heard: ProbeHits) {
     let Ok(named) = Regex::new("(?i)p-([a-z]+)-q") else { return };
     while let Ok((mut stream, _)) = listener.accept().await {
         let (heard, named) = (heard.clone(), named.clone());

@@ -18,7 +18,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunReport;
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms};
+use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_network::drift::{Drift, DriftKind, Drifter};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -269,7 +269,7 @@ async fn executed(stage: &Stage, page: &PageId, job: &Job, budgets: Budgets) -> 
         executor: LiveExecutor::new(browser.clone(), key.clone(), NoSecrets, artifacts, ExecutorOptions::default()),
         repair: Ladder::default(),
         log: MemoryLog::default(),
-        confirm: NobodyConfirms,
+        confirm: DenyAll,
     };
     let request = RunRequest {
         run_id: RunId::new("beside"),

@@ -21,7 +21,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunResult;
-use cuebook_grammar::seam::{NoSecrets, NobodyConfirms, PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::seam::{DenyAll, NoSecrets, PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
@@ -247,7 +247,7 @@ impl Stage {
             executor,
             repair: Ladder::default(),
             log: MemoryLog::default(),
-            confirm: NobodyConfirms,
+            confirm: DenyAll,
         };
         let request = RunRequest {
             run_id: RunId::new("hostile"),

@@ -12,7 +12,7 @@ use crate::stop::Part;
 /// The result of a verb. It is made of the proof that the step can be judged, so there is none for a target that was
 /// not found.
 #[derive(Debug)]
-pub(crate) struct Acted {
+pub(crate) struct ActResult {
     pub(crate) judged: Judged,
     /// Data that the action read, if it reads any.
     pub(crate) data: Option<Value>,
@@ -24,7 +24,7 @@ pub(crate) struct Acted {
     pub(crate) sealed: Option<Sealed>,
 }
 
-impl Acted {
+impl ActResult {
     pub(crate) const fn new(judged: Judged) -> Self {
         Self { judged, data: None, page: None, entered: None, sealed: None }
     }
@@ -54,8 +54,8 @@ impl Release for Script {
 
 impl Run<'_> {
     /// The result of a verb without a target.
-    pub(crate) const fn untargeted(&self) -> Acted {
-        Acted::new(self.looking.untargeted())
+    pub(crate) const fn untargeted(&self) -> ActResult {
+        ActResult::new(self.looking.untargeted())
     }
 
     /// A script of ours is about to act on a target.

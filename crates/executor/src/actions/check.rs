@@ -5,7 +5,7 @@ use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::outcome::{Cause, Stage};
 use serde::Deserialize;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::run::Run;
 use crate::script::Need;
 use crate::stop::Part;
@@ -20,7 +20,7 @@ struct Seen {
 
 impl Run<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
-    pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<Acted> {
+    pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<ActResult> {
         loop {
             let by = self.ready_by();
             let (main, world, field) = self.main_field(by).await?;
@@ -31,7 +31,7 @@ impl Run<'_> {
                 return Err(self.act_failure(Cause::InvalidArgument, message).into());
             };
             if seen == wanted {
-                return Ok(Acted::nothing(&main));
+                return Ok(ActResult::nothing(&main));
             }
             if wanted == Toggle::False && native {
                 let message = "a radio button cannot be unchecked; check another one of its group".to_owned();
@@ -42,9 +42,9 @@ impl Run<'_> {
             let part = main.part(|main| main.at(node));
             let need = Need { stand_in: true, ..Need::pointer(action.position) };
             match self.ready(&part, need, by).await {
-                Ok(ready) if action.dry_run == Some(true) => return Ok(Acted::nothing(ready.target())),
+                Ok(ready) if action.dry_run == Some(true) => return Ok(ActResult::nothing(ready.target())),
                 Ok(ready) => return self.click_once(&ready).await,
-                Err(stop) => self.again_or(stop)?,
+                Err(stop) => self.retry_if_stale(stop)?,
             }
         }
     }

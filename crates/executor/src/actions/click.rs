@@ -8,7 +8,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::hit_target::{Arrival, Gesture};
 use crate::input::devices::{Sending, Sent};
 use crate::input::mouse::modifier_bits;
@@ -24,7 +24,7 @@ const RENDERED: usize = 200;
 /// The result of sending a click.
 enum Landed {
     /// It reached the target.
-    There(Acted),
+    There(ActResult),
     /// All of it was stopped before any element saw any of it.
     Nowhere(Box<StepFailure>),
     /// All of it was stopped, as for `Nowhere`, because the page put another control in the target's place.
@@ -63,7 +63,7 @@ impl Run<'_> {
     /// Clicks the step's target. If the page changes when the pointer arrives, the guard stops the whole gesture:
     /// nothing was hit, so the click is tried again on the changed page. It is not if the page put another control under
     /// the pointer.
-    pub(crate) async fn click(&mut self, action: &Click) -> Part<Acted> {
+    pub(crate) async fn click(&mut self, action: &Click) -> Part<ActResult> {
         let need = Need { stand_in: true, ..Need::pointer(action.position) };
         let button = action.button.unwrap_or_default();
         let count = action.count.map_or(1, cuebook_grammar::wire::ClickCount::get);
@@ -80,7 +80,7 @@ impl Run<'_> {
                 ready => {
                     let ready = ready?;
                     if action.dry_run == Some(true) {
-                        return Ok(Acted::nothing(ready.target()));
+                        return Ok(ActResult::nothing(ready.target()));
                     }
                     let how = How::new(button, count, modifiers, &ready.target().facts.tag);
                     match self.try_click(&ready, &how).await? {
@@ -108,17 +108,17 @@ impl Run<'_> {
     }
 
     /// Clicks an element that is ready for it, once.
-    pub(crate) async fn click_once(&mut self, ready: &Ready) -> Part<Acted> {
+    pub(crate) async fn click_once(&mut self, ready: &Ready) -> Part<ActResult> {
         self.click_as(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await
     }
 
     /// Like `click_once`, for elements that act on the press.
-    pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<Acted> {
+    pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<ActResult> {
         let expects = Expected { types: &["mousedown"], count: 1 };
         self.click_as(ready, &How { button: MouseButton::Left, count: 1, modifiers: 0, expects }).await
     }
 
-    async fn click_as(&mut self, ready: &Ready, how: &How) -> Part<Acted> {
+    async fn click_as(&mut self, ready: &Ready, how: &How) -> Part<ActResult> {
         match self.try_click(ready, how).await? {
             Landed::There(acted) => Ok(acted),
             Landed::Nowhere(failure) | Landed::Swapped(failure) => Err(Stop::Failed(failure)),
@@ -137,7 +137,7 @@ impl Run<'_> {
         let (reports, calls) = (sent.take_reports(), burst(&mut sent, ready.point, how));
         let (answered, report, began) = self.deliver(&ready.world, reports, try_join_all(calls)).await?;
         let arrival = Arrival { report: report.as_ref(), is_answered: answered.is_ok(), presses: how.count };
-        let acted = Acted::guarded(sent, &mut self.looking, &arrival);
+        let acted = ActResult::guarded(sent, &mut self.looking, &arrival);
         let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
@@ -147,7 +147,7 @@ impl Run<'_> {
             sealed => sealed?,
         };
         answered.map_err(|error| call_stop(error, Stage::Act))?;
-        Ok(Landed::There(Acted { sealed, ..acted }))
+        Ok(Landed::There(ActResult { sealed, ..acted }))
     }
 }
 

@@ -6,14 +6,18 @@ use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::seam::{ArtifactSink, SecretSource};
 use cuebook_grammar::wire::Millis;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::error::ExecutorError;
 use crate::run::Run;
 use crate::stop::{Part, Stop};
 
 impl Run<'_> {
     /// Carries the action out.
-    pub(crate) async fn act<S: SecretSource, A: ArtifactSink>(&mut self, secrets: &S, artifacts: &A) -> Part<Acted> {
+    pub(crate) async fn act<S: SecretSource, A: ArtifactSink>(
+        &mut self,
+        secrets: &S,
+        artifacts: &A,
+    ) -> Part<ActResult> {
         let step = self.step;
         let done = match step.action() {
             Action::Navigate(action) => self.navigate(action).await,
@@ -33,7 +37,11 @@ impl Run<'_> {
     }
 
     /// Verbs with a target or a result.
-    async fn act_for_result<S: SecretSource, A: ArtifactSink>(&mut self, secrets: &S, artifacts: &A) -> Part<Acted> {
+    async fn act_for_result<S: SecretSource, A: ArtifactSink>(
+        &mut self,
+        secrets: &S,
+        artifacts: &A,
+    ) -> Part<ActResult> {
         let step = self.step;
         match step.action() {
             Action::WaitForIdle(action) => self.wait_for_idle(action).await,

@@ -23,7 +23,7 @@ use futures_util::future::try_join_all;
 use serde_json::json;
 
 use crate::actionability::Ready;
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::hit_target::{Gesture, Outcome};
 use crate::input::devices::{Place, Sending, Sent};
 use crate::input::keyboard::Keyboard;
@@ -51,7 +51,7 @@ impl Entry {
 
 impl Run<'_> {
     /// Types text after what is there.
-    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<Acted> {
+    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.text.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         match entry.field.kind {
@@ -64,7 +64,7 @@ impl Run<'_> {
     }
 
     /// Types characters after what is there.
-    pub(crate) async fn type_after(&mut self, entry: &Entry, text: &str, delay: Option<Duration>) -> Part<Acted> {
+    pub(crate) async fn type_after(&mut self, entry: &Entry, text: &str, delay: Option<Duration>) -> Part<ActResult> {
         if !entry.field.multiline && text.contains(['\n', '\r']) {
             return Err(self.one_line().into());
         }
@@ -83,10 +83,10 @@ impl Run<'_> {
     pub(crate) async fn holds(
         &mut self,
         entry: &Entry,
-        acted: Acted,
+        acted: ActResult,
         expected: Option<String>,
         text: &str,
-    ) -> Part<Acted> {
+    ) -> Part<ActResult> {
         if entry.field.boxes > 1 && text.chars().nth(1).is_some() {
             let args = [entry.field.id.into()];
             let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
@@ -95,10 +95,10 @@ impl Run<'_> {
                     let message = "the boxes do not hold the text together, one character each";
                     return Err(self.act_failure(Cause::InvalidArgument, message).into());
                 }
-                return Ok(Acted { entered: Some(Entered::Value(value)), ..acted });
+                return Ok(ActResult { entered: Some(Entered::Value(value)), ..acted });
             }
         }
-        Ok(Acted { entered: expected.map(Entered::Value), ..acted })
+        Ok(ActResult { entered: expected.map(Entered::Value), ..acted })
     }
 
     pub(crate) fn one_line(&self) -> StepFailure {
@@ -117,7 +117,7 @@ impl Run<'_> {
                 Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
             match self.ready(&part, need, by).await {
                 Ok(ready) => return Ok(Entry { field, place: self.place_of(&part.key), ready }),
-                Err(stop) => self.again_or(stop)?,
+                Err(stop) => self.retry_if_stale(stop)?,
             }
         }
     }
@@ -301,14 +301,14 @@ impl Run<'_> {
     }
 
     /// Ends the entry and checks that nothing went elsewhere.
-    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<Acted> {
+    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<ActResult> {
         if matches!(entered, Err(Stop::Dialog)) {
             return Err(Stop::Dialog);
         }
         // A document that is gone has no report; the effects show what the text led to.
         let report =
             self.ask::<Option<GestureReport>>(&entry.ready.world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await;
-        let acted = Acted::by(sent);
+        let acted = ActResult::by(sent);
         entered?;
         self.judge_entry(report)?;
         Ok(acted)
@@ -319,8 +319,8 @@ impl Run<'_> {
         &mut self,
         sent: Sent,
         inserted: Part<(Result<(), CallError>, Option<GestureReport>)>,
-    ) -> Part<Acted> {
-        let acted = Acted::by(sent);
+    ) -> Part<ActResult> {
+        let acted = ActResult::by(sent);
         let report = match inserted {
             Ok((Err(error), _)) => return Err(call_stop(error, Stage::Act)),
             Ok((Ok(_), report)) => Ok(report),
@@ -341,7 +341,7 @@ impl Run<'_> {
     }
 
     /// Dates, times, colours and ranges are set by the browser's own setter, with the events that follow.
-    pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<Acted> {
+    pub(crate) async fn set_whole(&mut self, entry: &Entry, value: &str) -> Part<ActResult> {
         let sent = self.script(&entry.ready).await?;
         let args = [entry.field.id.into(), value.into()];
         let set: Option<SetWhole> =
@@ -350,7 +350,7 @@ impl Run<'_> {
             Some(SetWhole { stale: Some(now), .. }) => Err(self.became(&now).into()),
             Some(SetWhole { fits: true, took, .. }) => {
                 let entered = (took != value && took.len() <= 100).then_some(Entered::Value(took));
-                Ok(Acted { entered, ..Acted::by(sent) })
+                Ok(ActResult { entered, ..ActResult::by(sent) })
             }
             Some(SetWhole { took, .. }) => {
                 let took = cut(&took, 100);

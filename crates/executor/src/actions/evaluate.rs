@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::error::ExecutorError;
 use crate::run::Run;
 use crate::stop::{Part, Stop, call_stop, failed};
@@ -65,7 +65,7 @@ struct Exception {
 
 impl Run<'_> {
     /// Evaluates an expression in the page; a promise is awaited, and the value comes back as JSON.
-    pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<Acted> {
+    pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<ActResult> {
         self.watch().await?;
         self.about_to_send()?;
         let params = Params {
@@ -101,6 +101,6 @@ impl Run<'_> {
             Some(number) => Value::String(number),
             None => serde_json::from_str(raw).unwrap_or(Value::Null),
         };
-        Ok(Acted { data: Some(data), ..self.untargeted() })
+        Ok(ActResult { data: Some(data), ..self.untargeted() })
     }
 }

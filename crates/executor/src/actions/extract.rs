@@ -19,7 +19,7 @@ use cuebook_probe::{Ask, ProbeError, ProbeWorld};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::actions::clean_html::{self, CleanHtml};
 use crate::run::Run;
 use crate::script::Reading;
@@ -43,7 +43,7 @@ struct Attribute {
 
 impl Run<'_> {
     /// Reads what the query asks for.
-    pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<Acted> {
+    pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<ActResult> {
         if !matches!(query.kind, ExtractKind::Text | ExtractKind::Value) {
             let (probe, until) = (self.probe.clone(), self.until);
             self.race(Stage::Act, async move { probe.extend(clean_html::READ, until).await })
@@ -59,7 +59,7 @@ impl Run<'_> {
             (Some(pattern), Value::String(text)) => part(pattern, &text),
             (_, data) => data,
         };
-        Ok(Acted { data: Some(data), ..self.untargeted() })
+        Ok(ActResult { data: Some(data), ..self.untargeted() })
     }
 
     /// How many elements the target's locator matches.
@@ -184,11 +184,11 @@ impl Run<'_> {
     }
 
     /// Reads a compact form of the document.
-    pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<Acted> {
+    pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<ActResult> {
         let (world, id) = self.place(target).await?;
         let answer: Option<Markup> = self.ask(&world, "(cb, id) => cb.act.dom(id)", &[id], Stage::Act).await?;
         let Markup { text, length } = self.still_there(answer)?;
-        Ok(Acted { data: Some(noted(text, length).into()), ..self.untargeted() })
+        Ok(ActResult { data: Some(noted(text, length).into()), ..self.untargeted() })
     }
 
     /// The document to read in, and the element, if one was named.

@@ -11,7 +11,7 @@ use cuebook_grammar::action::OptionChoice;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_probe::ProbeWorld;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::actions::select::in_words;
 use crate::retry::Tries;
 use crate::run::{Resolved, Run};
@@ -40,7 +40,7 @@ struct Search {
 
 impl Run<'_> {
     /// Chooses options of a list that the page draws.
-    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<Acted> {
+    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<ActResult> {
         let (main, _, listed) = self.listed(&[]).await?;
         let several = choices.len() > 1;
         match listed.kind {
@@ -60,7 +60,7 @@ impl Run<'_> {
                 if listed.kind == ListKind::List && listed.several {
                     self.unchoose(&main, &listed.rows, choices).await?;
                 }
-                let mut acted = Acted::nothing(&main);
+                let mut acted = ActResult::nothing(&main);
                 for choice in choices {
                     acted = self.choose_one(choice).await?;
                 }
@@ -85,7 +85,7 @@ impl Run<'_> {
     }
 
     /// Enters an option of a data list: its suggestions are text that the field takes.
-    async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<Acted> {
+    async fn choose_suggested(&mut self, rows: &[ListedOption], choice: &OptionChoice) -> Part<ActResult> {
         let Some(option) = find(rows, choice) else {
             let labels: Vec<String> = rows.iter().filter_map(|row| row.value.clone()).collect();
             return Err(self.no_option(&in_words(choice), false, &labels).into());
@@ -113,14 +113,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn press_option(&mut self, option: &Target<Resolved>) -> Part<Acted> {
+    async fn press_option(&mut self, option: &Target<Resolved>) -> Part<ActResult> {
         let ready = self.ready(option, Need::pointer(None), self.ready_by()).await?;
         // Lists that choose on the press close before the release; the press is what counts.
         self.press_once(&ready).await
     }
 
     /// Opens the list if necessary, finds the option and clicks it.
-    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<Acted> {
+    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<ActResult> {
         let mut by = self.ready_by();
         let mut search = Search::default();
         let mut tries = Tries::default();
@@ -140,7 +140,7 @@ impl Run<'_> {
                     return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
                 }
                 if option.chosen {
-                    return Ok(Acted::nothing(&main));
+                    return Ok(ActResult::nothing(&main));
                 }
                 match self.press_option(&main.part(|main| main.at(option.id))).await {
                     // A list that is rendered again while it is scrolled shows the same option again.

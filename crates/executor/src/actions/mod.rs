@@ -22,4 +22,4 @@ mod tab;
 mod upload;
 mod wait;
 
-pub(crate) use acted::Acted;
+pub(crate) use acted::ActResult;

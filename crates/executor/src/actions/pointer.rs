@@ -9,7 +9,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use futures_util::future::try_join_all;
 use serde_json::Value;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::hit_target::{Aim, Arrival, Gesture};
 use crate::input::devices::{DragKind, Place, Sent};
 use crate::projection::projections;
@@ -52,7 +52,7 @@ async fn drag(sent: &mut Sent, from: Point, to: Point, took: Duration) -> Result
 
 impl Run<'_> {
     /// Moves the pointer over the target.
-    pub(crate) async fn hover(&mut self, action: &Hover) -> Part<Acted> {
+    pub(crate) async fn hover(&mut self, action: &Hover) -> Part<ActResult> {
         let need = Need { enabled: false, within: true, hover: true, ..Need::pointer(action.position) };
         let ready = self.ready_main(need).await?;
         let target = ready.target().at(ready.receiver).key;
@@ -60,11 +60,11 @@ impl Run<'_> {
         let mut sent = self.send(armed)?;
         let call = sent.mouse(0).move_to(ready.point);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
-        Ok(Acted::by(sent))
+        Ok(ActResult::by(sent))
     }
 
     /// Presses the left button, and releases it after the stated time or `HOLD`.
-    pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<Acted> {
+    pub(crate) async fn long_press(&mut self, action: &LongPress) -> Part<ActResult> {
         let ready = self.ready_main(Need::pointer(None)).await?;
         let span = action.duration_ms.map_or(HOLD, |duration| duration.duration());
         let target = ready.target().at(ready.receiver).key;
@@ -74,15 +74,15 @@ impl Run<'_> {
         let held = hold(&mut sent, ready.point, span);
         let (held, report, began) = self.deliver(&ready.world, reports, held).await?;
         let arrival = Arrival { report: report.as_ref(), is_answered: held.is_ok(), presses: 1 };
-        let acted = Acted::guarded(sent, &mut self.looking, &arrival);
+        let acted = ActResult::guarded(sent, &mut self.looking, &arrival);
         let sealed = self.arrived(report.as_ref(), began)?;
         held.map_err(|error| call_stop(error, Stage::Act))?;
-        Ok(Acted { sealed, ..acted })
+        Ok(ActResult { sealed, ..acted })
     }
 
     /// Drags the target onto another element: with mouse events, and with the events of HTML drag and drop where
     /// the page uses them. Only those cross from one frame to another.
-    pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<Acted> {
+    pub(crate) async fn drag_to(&mut self, action: &DragTo) -> Part<ActResult> {
         let by = self.ready_by();
         let need = Need { enabled: false, drag: true, ..Need::pointer(action.position) };
         let end_need = Need { enabled: false, within: true, ..Need::pointer(action.to_position) };
@@ -145,7 +145,7 @@ impl Run<'_> {
             Ok::<_, CallError>(data.is_some())
         };
         let (dragged, report, began) = self.deliver(&start.world, reports, gesture).await?;
-        let acted = Acted::by(sent);
+        let acted = ActResult::by(sent);
         let is_html_drag = dragged.map_err(|error| call_stop(error, Stage::Act))?;
         if is_html_drag {
             // What the page makes of the drop may be out of sight; a document that is gone was changed by it.
@@ -162,7 +162,7 @@ impl Run<'_> {
                 Err(self.blocked(&block, !seen.is_empty()))
             }
             _ if is_html_drag => Ok(acted),
-            report => Ok(Acted { sealed: self.arrived(report.as_ref(), began)?, ..acted }),
+            report => Ok(ActResult { sealed: self.arrived(report.as_ref(), began)?, ..acted }),
         }
     }
 
@@ -186,7 +186,7 @@ impl Run<'_> {
     }
 
     /// Clicks at a point, without a target.
-    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<Acted> {
+    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<ActResult> {
         self.gesture_at(point, point, seen_in, Duration::ZERO).await
     }
 
@@ -196,7 +196,7 @@ impl Run<'_> {
         point: Point,
         seen_in: Option<ViewportSize>,
         hold: Option<Duration>,
-    ) -> Part<Acted> {
+    ) -> Part<ActResult> {
         self.gesture_at(point, point, seen_in, hold.unwrap_or(HOLD)).await
     }
 
@@ -207,7 +207,7 @@ impl Run<'_> {
         to: Point,
         seen_in: Option<ViewportSize>,
         took: Option<Duration>,
-    ) -> Part<Acted> {
+    ) -> Part<ActResult> {
         self.gesture_at(from, to, seen_in, took.unwrap_or(DRAG)).await
     }
 
@@ -217,7 +217,7 @@ impl Run<'_> {
         to: Point,
         seen_in: Option<ViewportSize>,
         took: Duration,
-    ) -> Part<Acted> {
+    ) -> Part<ActResult> {
         let world = self.main_world(Stage::Act).await?;
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
@@ -239,7 +239,7 @@ impl Run<'_> {
         let stopped = told.into_iter().find_map(|report| report.blocked);
         // It counts as sent even if it was stopped: the pointer is there now, and what it brought would be pressed the
         // next time.
-        let acted = Acted::by(sent);
+        let acted = ActResult::by(sent);
         made.map_err(|error| call_stop(error, Stage::Act))?;
         match stopped {
             Some(block) if block.event == "pointerdown" => Err(self.blocked(&block, false)),

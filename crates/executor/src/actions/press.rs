@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 use serde_json::json;
 
 use crate::actionability::Ready;
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::hit_target::Gesture;
 use crate::input::devices::Place;
 use crate::input::keyboard::Keyboard;
@@ -22,7 +22,7 @@ use crate::stop::{Part, Stop, call_stop, failed};
 
 impl Run<'_> {
     /// Presses a key or a chord.
-    pub(crate) async fn press(&mut self, action: &Press) -> Part<Acted> {
+    pub(crate) async fn press(&mut self, action: &Press) -> Part<ActResult> {
         let Some(chord) = layout::chord(&action.keys) else {
             let keys = cut(&action.keys, 60);
             let message = format!("{keys:?} are no keys: name them as the DOM does, such as `Enter` or `Control+K`");
@@ -55,7 +55,7 @@ impl Run<'_> {
             None if is_inert => self.ask_documents(None).await?.into_iter().find_map(|report| report.blocked),
             report => report.and_then(|report| report.blocked),
         };
-        let acted = Acted::by(sent);
+        let acted = ActResult::by(sent);
         pressed?;
         match blocked {
             // A key that moves the focus is released elsewhere, which is no failure.
@@ -73,14 +73,14 @@ impl Run<'_> {
     }
 
     /// Gives the target the focus. A target that cannot have it leaves the focus where it is, without an effect.
-    pub(crate) async fn focus(&mut self) -> Part<Acted> {
+    pub(crate) async fn focus(&mut self) -> Part<ActResult> {
         let ready = self.ready_main(Need::default()).await?;
         let sent = self.script(&ready).await?;
         match self.give_focus(&ready, "keep").await {
             Err(Stop::Failed(failure)) if failure.cause == Cause::NotEditable => {}
             given => given?,
         }
-        Ok(Acted::by(sent))
+        Ok(ActResult::by(sent))
     }
 
     async fn give_focus(&mut self, ready: &Ready, caret: &str) -> Part<()> {

@@ -10,7 +10,7 @@ use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 use cuebook_probe::picture::{Picture, PictureError, Secrecy};
 use serde::{Deserialize, Serialize};
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::error::ExecutorError;
 use crate::run::Run;
 use crate::script::Need;
@@ -42,7 +42,7 @@ const LATE: Duration = Duration::from_millis(700);
 
 impl<'a> Run<'a> {
     /// Takes the picture that a step asks for, and stores it.
-    pub(crate) async fn screenshot<A: ArtifactSink>(&mut self, action: &Screenshot, artifacts: &A) -> Part<Acted> {
+    pub(crate) async fn screenshot<A: ArtifactSink>(&mut self, action: &Screenshot, artifacts: &A) -> Part<ActResult> {
         let mut clip = None;
         if action.target_ref.is_some() {
             let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
@@ -82,7 +82,7 @@ impl<'a> Run<'a> {
             .map_err(|error| Stop::Broken(ExecutorError::Artifact(Box::new(error))))?;
         let data = serde_json::to_value(&stored).ok();
         self.evidence.artifacts.push(stored);
-        Ok(Acted { data, ..self.untargeted() })
+        Ok(ActResult { data, ..self.untargeted() })
     }
 
     async fn metrics(&mut self) -> Part<Metrics> {

@@ -5,7 +5,7 @@ use cuebook_grammar::outcome::Stage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::run::Run;
 use crate::script::Need;
 use crate::seen::Event;
@@ -18,7 +18,7 @@ struct Scrolled {
 
 impl Run<'_> {
     /// Scrolls the target into view, or by a direction or a distance.
-    pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<Acted> {
+    pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<ActResult> {
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
         let by = self.ready_by();
         let (world, id) = if action.target_ref.is_some() {
@@ -27,7 +27,7 @@ impl Run<'_> {
             if !moves {
                 self.about_to_send()?;
                 let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
-                return Ok(Acted::nothing(ready.target()));
+                return Ok(ActResult::nothing(ready.target()));
             }
             (self.world_of(&main.key, Stage::Act).await?, Value::from(main.key.node))
         } else {

@@ -16,7 +16,7 @@ use cuebook_probe::{Ask, ProbeWorld};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::run::Run;
 use crate::script::Need;
 use crate::seen::Event;
@@ -118,14 +118,14 @@ impl Journey {
 
 impl Run<'_> {
     /// Scrolls on until what is looked for is there and in view.
-    pub(crate) async fn scroll_until(&mut self, action: &ScrollUntil) -> Part<Acted> {
+    pub(crate) async fn scroll_until(&mut self, action: &ScrollUntil) -> Part<ActResult> {
         let by = self.answer_by();
         let direction = action.direction.unwrap_or(Direction::Down);
         let mut journey = Journey::default();
         match self.look_on(action, direction, by, &mut journey).await {
             Ok(acted) => {
                 let data = json!({ "moves": journey.moves, "pixels": journey.pixels.round() });
-                Ok(Acted { data: Some(data), ..acted })
+                Ok(ActResult { data: Some(data), ..acted })
             }
             Err(Stop::Failed(mut failure)) => {
                 let is_about_way =
@@ -146,7 +146,7 @@ impl Run<'_> {
         direction: Direction,
         by: Instant,
         journey: &mut Journey,
-    ) -> Part<Acted> {
+    ) -> Part<ActResult> {
         self.watch().await?;
         self.saw(Event::Input);
         let condition = action.condition.iter();
@@ -173,7 +173,7 @@ impl Run<'_> {
     }
 
     /// Looks once: what the verb ends with, or why it is not there yet; `None` for a condition that does not hold.
-    async fn sought(&mut self, action: &ScrollUntil, awaited: &mut [Awaited]) -> Part<Result<Acted, Option<Stop>>> {
+    async fn sought(&mut self, action: &ScrollUntil, awaited: &mut [Awaited]) -> Part<Result<ActResult, Option<Stop>>> {
         let Some(target) = action.sought() else {
             self.look_again(awaited).await?;
             let holds = awaited.iter().all(|one| one.held_at.is_some());
@@ -197,7 +197,7 @@ impl Run<'_> {
             Ok(ready) => {
                 self.keep_around(&found).await;
                 self.main = Some(found);
-                Ok(Ok(Acted::nothing(ready.target())))
+                Ok(Ok(ActResult::nothing(ready.target())))
             }
             Err(stop) => absent(stop).map(|stop| Err(Some(stop))),
         }

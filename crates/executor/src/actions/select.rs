@@ -7,7 +7,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::render::cut;
 use serde_json::{Value, json};
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::retry::Tries;
 use crate::run::{Entered, Run};
 use crate::script::{Chosen, Need};
@@ -18,7 +18,7 @@ const NAMED: usize = 20;
 
 impl Run<'_> {
     /// Chooses options. A native select for one option takes the first; the result lists the others.
-    pub(crate) async fn select(&mut self, action: &Select) -> Part<Acted> {
+    pub(crate) async fn select(&mut self, action: &Select) -> Part<ActResult> {
         let choices = &action.option.choices;
         let wanted = Value::Array(choices.iter().map(as_json).collect());
         let words: Vec<String> = choices.iter().map(in_words).collect();
@@ -30,12 +30,12 @@ impl Run<'_> {
             Some(Entered::Options(chosen)) => words.get(chosen..).unwrap_or_default(),
             _ => &[],
         };
-        Ok(Acted { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), ..acted })
+        Ok(ActResult { data: (!left_out.is_empty()).then(|| json!({ "notChosen": left_out })), ..acted })
     }
 
     /// Chooses options of a native select; `None` if the target is none. Options that the page adds late are waited
     /// for.
-    pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<Option<Acted>> {
+    pub(crate) async fn choose_native(&mut self, wanted: &Value, words: &[String]) -> Part<Option<ActResult>> {
         let by = self.ready_by();
         let mut tries = Tries::default();
         loop {
@@ -56,7 +56,7 @@ impl Run<'_> {
             let ready = match self.ready(&main, need, by).await {
                 Ok(ready) => ready,
                 Err(stop) => {
-                    self.again_or(stop)?;
+                    self.retry_if_stale(stop)?;
                     continue;
                 }
             };
@@ -71,7 +71,7 @@ impl Run<'_> {
                 chosen = self.ask(&world, choose, &args, Stage::Act).await?;
                 if chosen.ok {
                     let entered = (chosen.chosen < words.len()).then_some(Entered::Options(chosen.chosen));
-                    return Ok(Some(Acted { entered, ..Acted::by(sent) }));
+                    return Ok(Some(ActResult { entered, ..ActResult::by(sent) }));
                 }
                 // The page may have reacted to the focus: the options are read once more.
             }

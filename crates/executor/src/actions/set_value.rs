@@ -4,7 +4,7 @@ use cuebook_grammar::action::SetValue;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::seam::SecretSource;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::actions::enter_text::{Entry, not_a_field};
 use crate::hit_target::Gesture;
 use crate::input::keyboard::Keyboard;
@@ -15,19 +15,19 @@ use crate::stop::Part;
 
 impl Run<'_> {
     /// Replaces what is in a field.
-    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<Acted> {
+    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.value.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         self.replace(&entry, text.expose()).await
     }
 
     /// Replaces what is in a field by nothing.
-    pub(crate) async fn clear(&mut self) -> Part<Acted> {
+    pub(crate) async fn clear(&mut self) -> Part<ActResult> {
         let entry = self.entry(false).await?;
         self.replace(&entry, "").await
     }
 
-    pub(crate) async fn replace(&mut self, entry: &Entry, text: &str) -> Part<Acted> {
+    pub(crate) async fn replace(&mut self, entry: &Entry, text: &str) -> Part<ActResult> {
         match entry.field.kind {
             FieldKind::Whole => return self.set_whole(entry, text).await,
             FieldKind::Select => {
@@ -62,7 +62,7 @@ impl Run<'_> {
     }
 
     /// Selects the text of a field or an element.
-    pub(crate) async fn select_text(&mut self) -> Part<Acted> {
+    pub(crate) async fn select_text(&mut self) -> Part<ActResult> {
         let ready = self.ready_main(Need { visible: true, ..Need::default() }).await?;
         let sent = self.script(&ready).await?;
         let selected: bool =
@@ -70,7 +70,7 @@ impl Run<'_> {
         if selected {
             // A selection is an effect that no mutation shows.
             self.saw(Event::Effect);
-            return Ok(Acted::by(sent));
+            return Ok(ActResult::by(sent));
         }
         Err(self.removed())
     }

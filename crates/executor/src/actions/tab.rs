@@ -7,7 +7,7 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::wire::Count;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::retry::Tries;
 use crate::run::Run;
 use crate::seen::Event;
@@ -15,7 +15,7 @@ use crate::stop::{Part, call_stop, failed, page_stop};
 
 impl Run<'_> {
     /// Makes another tab the current one.
-    pub(crate) async fn switch_tab(&mut self, tab: Count) -> Part<Acted> {
+    pub(crate) async fn switch_tab(&mut self, tab: Count) -> Part<ActResult> {
         let page = self.tab_at(tab).await?;
         let front = page.clone();
         let until = self.until;
@@ -24,11 +24,11 @@ impl Run<'_> {
                 .await?
                 .map_err(|error| call_stop(error, Stage::Act))?;
         }
-        Ok(Acted { page: Some(PageId::new(page.target_id().as_str())), ..self.untargeted() })
+        Ok(ActResult { page: Some(PageId::new(page.target_id().as_str())), ..self.untargeted() })
     }
 
     /// Closes a tab. If it was the current one, its opener is current afterwards, or the newest tab.
-    pub(crate) async fn close_tab(&mut self, tab: Option<Count>) -> Part<Acted> {
+    pub(crate) async fn close_tab(&mut self, tab: Option<Count>) -> Part<ActResult> {
         let page = match tab {
             Some(tab) => self.tab_at(tab).await?,
             None => self.page.clone(),
@@ -48,7 +48,7 @@ impl Run<'_> {
         }
         self.begin_watching();
         let next = self.successor();
-        Ok(Acted { page: next.map(|next| PageId::new(next.target_id().as_str())), ..self.untargeted() })
+        Ok(ActResult { page: next.map(|next| PageId::new(next.target_id().as_str())), ..self.untargeted() })
     }
 
     /// The tab at a position of the observation, or of the browser where nothing was observed. There, a tab that the step

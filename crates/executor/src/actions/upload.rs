@@ -8,7 +8,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::hit_target::Gesture;
 use crate::input::devices::{DragKind, Place};
 use crate::run::Run;
@@ -57,7 +57,7 @@ const CHOOSER: &str = "Page.fileChooserOpened";
 impl Run<'_> {
     /// Uploads files below the declared directories through a file field, the chooser that a control opens, or a drop
     /// zone.
-    pub(crate) async fn upload(&mut self, action: &Upload) -> Part<Acted> {
+    pub(crate) async fn upload(&mut self, action: &Upload) -> Part<ActResult> {
         let mut files = Vec::new();
         for file in &action.files {
             files.push(granted(file.as_str(), &self.options.upload_roots)?);
@@ -84,7 +84,7 @@ impl Run<'_> {
             let ready = match self.ready(&field, Need { enabled: true, ..Need::default() }, by).await {
                 Ok(ready) => ready,
                 Err(stop) => {
-                    self.again_or(stop)?;
+                    self.retry_if_stale(stop)?;
                     continue;
                 }
             };
@@ -102,7 +102,7 @@ impl Run<'_> {
             };
             let sent = self.script(&ready).await?;
             self.set_files(world.world().session(), files, node).await?;
-            return Ok(Acted::by(sent));
+            return Ok(ActResult::by(sent));
         }
     }
 
@@ -120,7 +120,7 @@ impl Run<'_> {
     }
 
     /// Clicks the target and answers the chooser that it opens.
-    async fn choose_files(&mut self, files: &[PathBuf]) -> Part<Acted> {
+    async fn choose_files(&mut self, files: &[PathBuf]) -> Part<ActResult> {
         let mut opened = self.page.session_events(&[CHOOSER], 4);
         let ready = self.ready_main(Need { stand_in: true, ..Need::pointer(None) }).await?;
         let acted = self.click_once(&ready).await?;
@@ -143,7 +143,7 @@ impl Run<'_> {
 
     /// Drags files over the target and drops them; `None` if the page does not accept them. Those are not dropped: the
     /// browser would open them.
-    async fn drop_files(&mut self, files: &[PathBuf]) -> Part<Option<Acted>> {
+    async fn drop_files(&mut self, files: &[PathBuf]) -> Part<Option<ActResult>> {
         let need = Need { enabled: false, within: true, ..Need::pointer(None) };
         let ready = self.ready_main(need).await?;
         let key = ready.target().at(ready.receiver).key;
@@ -170,9 +170,9 @@ impl Run<'_> {
         let dropped = sent.drag(&over, DragKind::Drop, at, &data);
         let reports = sent.take_reports();
         let (dropped, report, began) = self.deliver(&ready.world, reports, dropped).await?;
-        let acted = Acted::by(sent);
+        let acted = ActResult::by(sent);
         dropped.map_err(|error| call_stop(error, Stage::Act))?;
-        Ok(Some(Acted { sealed: self.arrived(report.as_ref(), began)?, ..acted }))
+        Ok(Some(ActResult { sealed: self.arrived(report.as_ref(), began)?, ..acted }))
     }
 }
 

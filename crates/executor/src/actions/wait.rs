@@ -7,7 +7,7 @@ use cuebook_grammar::condition::Condition;
 use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::json;
 
-use crate::actions::Acted;
+use crate::actions::ActResult;
 use crate::run::Run;
 use crate::seen::Event;
 use crate::settling::QUIET;
@@ -26,7 +26,7 @@ impl Run<'_> {
 
     /// Waits until no request was in flight for a while. A page that never rests does not fail the step: the result
     /// is `{"idle": false}`.
-    pub(crate) async fn wait_for_idle(&mut self, action: &WaitForIdle) -> Part<Acted> {
+    pub(crate) async fn wait_for_idle(&mut self, action: &WaitForIdle) -> Part<ActResult> {
         let quiet = action.quiet_ms.map_or(QUIET, |quiet| quiet.duration());
         let by = self.within(quiet.saturating_add(self.options.ready_timeout));
         let mut is_idle = false;
@@ -44,7 +44,7 @@ impl Run<'_> {
             self.pause(Stage::Act, nap).await?;
             is_idle = self.is_quiet(quiet);
         }
-        Ok(Acted { data: Some(json!({ "idle": is_idle })), ..self.untargeted() })
+        Ok(ActResult { data: Some(json!({ "idle": is_idle })), ..self.untargeted() })
     }
 
     /// Judges whether a condition holds now, or a frame later.

@@ -15,9 +15,7 @@ use cuebook_grammar::outcome::{ArtifactRef, Evidence, StepFailure, StepOutcome, 
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::seam::{
-    ArtifactKind, ArtifactSink, Executor, NobodyConfirms, SecretRefusal, SecretScope, SecretSource,
-};
+use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, DenyAll, Executor, SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_testkit::serve;
 use serde_json::{Value, json};
@@ -197,7 +195,7 @@ impl Lab {
             .opening(Outside { read_roots: vec!["/".to_owned()], ..Outside::default() });
         let bound = draft.check(observation, &policy).unwrap().bind(0, observation).unwrap();
         let deadline = Deadline::after(Instant::now(), span);
-        let mut nobody = NobodyConfirms;
+        let mut nobody = DenyAll;
         let run = self.executor.run_step(&self.page, &bound, observation, &mut nobody, deadline);
         tokio::time::timeout(Duration::from_secs(40), run).await.expect("a step ends by its deadline").unwrap()
     }

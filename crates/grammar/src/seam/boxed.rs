@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use cuebook_grammar::seam::boxed::BoxedConfirm;
-//! use cuebook_grammar::seam::{Confirm, NobodyConfirms};
+//! use cuebook_grammar::seam::{Confirm, DenyAll};
 //!
 //! fn wants_a_confirmer(_: impl Confirm) {}
-//! let chosen: Box<dyn BoxedConfirm> = Box::new(NobodyConfirms);
+//! let chosen: Box<dyn BoxedConfirm> = Box::new(DenyAll);
 //! wants_a_confirmer(chosen);
 //! ```
 

@@ -40,11 +40,11 @@ struct Listens {
 /// Cached listeners of each document.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerCache {
-    documents: Mutex<HashMap<(String, String), Asked>>,
+    documents: Mutex<HashMap<(String, String), CachedListeners>>,
 }
 
 #[derive(Debug, Default)]
-struct Asked {
+struct CachedListeners {
     /// Listeners that were passed to the script, by backend node id; some are of another document.
     settled: HashMap<i64, Listens>,
     census: Census,
@@ -93,7 +93,7 @@ fn key(world: &ProbeWorld) -> (String, String) {
 }
 
 impl ListenerCache {
-    fn with<T>(&self, world: &ProbeWorld, work: impl FnOnce(&mut Asked) -> T) -> T {
+    fn with<T>(&self, world: &ProbeWorld, work: impl FnOnce(&mut CachedListeners) -> T) -> T {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         work(documents.entry(key(world)).or_default())
     }

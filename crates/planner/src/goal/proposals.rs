@@ -65,7 +65,7 @@ pub(super) fn of(
         let about = serde_json::to_string(&step).unwrap_or_default();
         Proposal { step, author: Author::Operator, about }
     });
-    let wanted = Wanted::of(goal, condition);
+    let wanted = ConditionTerms::of(goal, condition);
     let mut ranked: Vec<(u32, usize, &Candidate)> = Vec::new();
     for (index, candidate) in page.candidates.iter().enumerate() {
         let may_click = matches!(candidate.role, Role::Button | Role::Link | Role::Tab | Role::MenuItem)
@@ -124,12 +124,12 @@ fn direct(condition: &Condition) -> Option<Step> {
 }
 
 /// The addresses and words that a condition names.
-struct Wanted<'c> {
+struct ConditionTerms<'c> {
     condition: &'c Condition,
     words: BTreeSet<String>,
 }
 
-impl<'c> Wanted<'c> {
+impl<'c> ConditionTerms<'c> {
     fn of(goal: &Goal, condition: &'c Condition) -> Self {
         let locators = condition.targets().into_iter().filter_map(|target| goal.candidates.get(target));
         let mut texts: Vec<Value> =

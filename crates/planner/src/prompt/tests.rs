@@ -42,16 +42,16 @@ fn policy(page: &Observation) -> Policy {
     Policy::default().starting_at(&page.url).unwrap()
 }
 
-struct Asked {
+struct RenderedPrompt {
     system: String,
     turn: String,
 }
 
-fn ask(request: &PlanRequest<'_>, form: &Form) -> Asked {
+fn ask(request: &PlanRequest<'_>, form: &Form) -> RenderedPrompt {
     let spec = specialise(request.observation, request.policy);
     let ground = Ground { request, spec: &spec, form: *form };
     let prompts = Prompts::default();
-    Asked { system: prompts.system(&ground), turn: prompts.turn(&ground) }
+    RenderedPrompt { system: prompts.system(&ground), turn: prompts.turn(&ground) }
 }
 
 fn request<'a>(page: &'a Observation, policy: &'a Policy) -> PlanRequest<'a> {
@@ -446,7 +446,7 @@ proptest! {
         failure.facts.blocker = Some(target);
         failure.facts.matches = vec![read];
         let request = PlanRequest { history: &history, failure: Some(&failure), ..request(&page, &policy) };
-        let Asked { system, turn } = ask(&request, &Form::Plan);
+        let RenderedPrompt { system, turn } = ask(&request, &Form::Plan);
         let (plain, plain_policy) = (shop(), self::policy(&shop()));
         prop_assert_eq!(system, ask(&self::request(&plain, &plain_policy), &Form::Plan).system);
         let own = [

@@ -10,7 +10,7 @@ use cuebook_planner::converse::EngineError;
 use crate::each;
 use crate::page::order;
 use crate::servers::{Answer, Dialect, End, Part, Play, Server};
-use crate::stage::{Asked, KEY, Stage};
+use crate::stage::{EngineReply, KEY, Stage};
 
 /// The plan, in good order.
 fn good(dialect: Dialect) -> Play {
@@ -18,7 +18,7 @@ fn good(dialect: Dialect) -> Play {
 }
 
 /// The error of the engine itself.
-fn engine_error(asked: &Asked) -> &EngineError {
+fn engine_error(asked: &EngineReply) -> &EngineError {
     let ModelError::Engine { source, .. } = asked.error() else { panic!("{:?}", asked.result) };
     source
 }

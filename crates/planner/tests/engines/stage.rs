@@ -51,7 +51,7 @@ impl PlanSink for Sink {
 
 /// Result of a request to an engine.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct EngineReply {
     pub(crate) dialect: Dialect,
     pub(crate) result: Result<PlanReply, ModelError>,
     pub(crate) steps: Vec<(usize, usize, Step)>,
@@ -107,27 +107,27 @@ impl Stage {
     }
 
     /// Asks for a plan while the server plays these.
-    pub(crate) async fn ask(self, plays: impl IntoIterator<Item = Play>) -> Asked {
+    pub(crate) async fn ask(self, plays: impl IntoIterator<Item = Play>) -> EngineReply {
         let server = Server::playing(plays).await;
         let engine = self.engine(&server.origin());
         self.ask_of(&engine, server).await
     }
 
     /// Asks an engine that is there already.
-    pub(crate) async fn ask_of(&self, engine: &Engine, server: Server) -> Asked {
+    pub(crate) async fn ask_of(&self, engine: &Engine, server: Server) -> EngineReply {
         let before = server.requests().len();
         let mut sink = Sink::default();
         let request = self.request();
         let planning = engine.plan(&request, &mut sink, self.deadline());
         let result = tokio::time::timeout(self.deadline + GRACE, planning).await;
         let result = result.unwrap_or_else(|_| panic!("expected an end by the deadline of {:?}", self.deadline));
-        let asked = Asked { dialect: self.dialect, result, steps: sink.steps, calls: sink.calls, server };
+        let asked = EngineReply { dialect: self.dialect, result, steps: sink.steps, calls: sink.calls, server };
         asked.keeps_what_always_holds(&self.page, &self.policy, before);
         asked
     }
 }
 
-impl Asked {
+impl EngineReply {
     /// The requests that the server saw.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.server.requests()

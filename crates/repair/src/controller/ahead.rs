@@ -28,7 +28,7 @@ use crate::state::Run;
 
 /// Steps of a plan that ran before the plan was complete.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct StreamedPrefix {
     /// The steps, in order.
     pub(super) ran: Vec<Step>,
     /// `true` if one of them changed the page.
@@ -39,7 +39,7 @@ pub(super) struct Ahead {
     is_held: bool,
 }
 
-impl Ahead {
+impl StreamedPrefix {
     /// Returns `true` if a plan begins with the steps that ran. Confidence is ignored: it is measured when an answer is
     /// complete.
     pub(super) fn begins(&self, draft: &PlanDraft) -> bool {
@@ -61,10 +61,10 @@ impl<S: Seams> Controller<S> {
         calls: &mut Calls,
         arriving: Option<Arriving>,
         deadline: Deadline,
-    ) -> (Answer<S::Planner>, Result<Ahead, Stop>) {
+    ) -> (Answer<S::Planner>, Result<StreamedPrefix, Stop>) {
         let (planner, interrupt) = (self.layers.planner(), self.interrupt.clone());
         let mut planning = pin!(interrupt.guard(planner.plan(request, calls, deadline).instrument(info_span!("plan"))));
-        let mut ahead = Ahead::default();
+        let mut ahead = StreamedPrefix::default();
         let Some(mut arriving) = arriving else { return (Some(planning.await), Ok(ahead)) };
         let mut answer = None;
         while answer.is_none() && ahead.end.is_none() {
@@ -95,7 +95,7 @@ impl<S: Seams> Controller<S> {
         run: &mut Run,
         observation: &Observation,
         ready: Ready,
-        ahead: &mut Ahead,
+        ahead: &mut StreamedPrefix,
         arriving: &Arriving,
     ) -> Result<(), Stop> {
         let index = ahead.ran.len();

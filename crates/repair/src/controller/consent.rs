@@ -48,7 +48,7 @@ impl<C: Confirm> Asking<'_, C> {
         let why = match reply {
             Some(ConfirmReply::Yes(_)) => return Ok(()),
             Some(ConfirmReply::No) => "it was denied",
-            Some(ConfirmReply::NoOne) => "there was no one to ask",
+            Some(ConfirmReply::Unanswered) => "there was no one to ask",
             None => "this run has asked too often",
         };
         let message = format!("expected consent or --grant {grant}, and {why}: {about}");

@@ -6,12 +6,12 @@ use cuebook_grammar::plan::{Plan, PlanDraft, Violations};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::PlanReply;
 
-use super::ahead::Ahead;
+use super::ahead::StreamedPrefix;
 use crate::again::is_seen_to_fail;
 
 /// Kind of plan that a planner is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PlanKind {
     /// The plan of a task, of which steps may run while it arrives.
     Plan,
     /// The steps that mend one step of a plan.
@@ -19,8 +19,8 @@ pub(super) enum Wanted {
 }
 
 /// Result of a request for a plan.
-pub(super) enum Heard {
-    Answer(PlanReply, Ahead),
+pub(super) enum PlannerReply {
+    Answer(PlanReply, StreamedPrefix),
     /// A model wrote no valid plan.
     Invalid(Violations),
 }

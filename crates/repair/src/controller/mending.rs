@@ -21,7 +21,7 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::verdict::Verdict;
 
-use super::drafts::{Heard, Wanted, best};
+use super::drafts::{PlanKind, PlannerReply, best};
 use super::end::{StepEnd, Stop, is_final};
 use super::layers::Seams;
 use super::run::Controller;
@@ -84,10 +84,10 @@ impl<S: Seams> Controller<S> {
         self.keep(run, &whole).await?;
         let shown = around(page, failure);
         let left = run.mendings_left.saturating_add(1);
-        let asked = self.ask_planner(run, Wanted::Mending, &task(run), &shown, Some(failure), left).await;
+        let asked = self.ask_planner(run, PlanKind::Mending, &task(run), &shown, Some(failure), left).await;
         let (reply, _) = match asked {
-            Ok(Heard::Answer(reply, ahead)) => (reply, ahead),
-            Ok(Heard::Invalid(violations)) => {
+            Ok(PlannerReply::Answer(reply, ahead)) => (reply, ahead),
+            Ok(PlannerReply::Invalid(violations)) => {
                 self.listener.event(RunEvent::Rejected(&violations));
                 return Ok(Mended::No);
             }

@@ -19,8 +19,8 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
-use super::ahead::Ahead;
-use super::drafts::{Heard, Wanted, best};
+use super::ahead::StreamedPrefix;
+use super::drafts::{PlanKind, PlannerReply, best};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
 use super::mending::Mended;
@@ -126,10 +126,11 @@ impl<S: Seams> Controller<S> {
             let observation = self.observe(run, run.scope).await?;
             let observation = self.past_challenge(run, observation, last_failure.as_deref()).await?;
             let plans = self.budgets.iterations.saturating_sub(spent);
-            let heard = self.ask_planner(run, Wanted::Plan, task, &observation, last_failure.as_deref(), plans).await?;
+            let heard =
+                self.ask_planner(run, PlanKind::Plan, task, &observation, last_failure.as_deref(), plans).await?;
             let (reply, mut ahead) = match heard {
-                Heard::Answer(reply, ahead) => (reply, ahead),
-                Heard::Invalid(violations) => {
+                PlannerReply::Answer(reply, ahead) => (reply, ahead),
+                PlannerReply::Invalid(violations) => {
                     self.ask_instead(run, violations).await?;
                     continue;
                 }
@@ -216,19 +217,19 @@ impl<S: Seams> Controller<S> {
     pub(super) async fn ask_planner(
         &mut self,
         run: &mut Run,
-        wanted: Wanted,
+        wanted: PlanKind,
         task: &str,
         observation: &Observation,
         failure: Option<&StepFailure>,
         plans: u32,
-    ) -> Result<Heard, Stop> {
+    ) -> Result<PlannerReply, Stop> {
         let images = self.pictures(run, observation).await?;
         let seen = match wanted {
-            Wanted::Plan => self.read(run, observation.clone()).await?,
-            Wanted::Mending => observation.clone(),
+            PlanKind::Plan => self.read(run, observation.clone()).await?,
+            PlanKind::Mending => observation.clone(),
         };
         let seen = self.clean(seen)?;
-        if wanted == Wanted::Plan {
+        if wanted == PlanKind::Plan {
             run.stuck.note_texts(&seen);
         }
         self.keep(run, &seen).await?;
@@ -252,13 +253,13 @@ impl<S: Seams> Controller<S> {
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
-        if wanted == Wanted::Plan {
+        if wanted == PlanKind::Plan {
             run.of_plan = Some(run.plans);
         }
         run.plans = run.plans.saturating_add(1);
         // Who repeats himself is read to the end before anything runs, and so is what mends a step.
         let (mut calls, arriving) = match run.stuck_now {
-            Stuck::No if wanted == Wanted::Plan => {
+            Stuck::No if wanted == PlanKind::Plan => {
                 let (calls, arriving) = Calls::live();
                 (calls, Some(arriving))
             }
@@ -301,18 +302,18 @@ impl<S: Seams> Controller<S> {
         let mut ahead = ahead?;
         match reply.transpose()? {
             // The rest is not wanted any more.
-            None => Ok(Heard::Answer(PlanReply::default(), ahead)),
-            Some(Ok(reply)) => Ok(Heard::Answer(reply, ahead)),
+            None => Ok(PlannerReply::Answer(PlanReply::default(), ahead)),
+            Some(Ok(reply)) => Ok(PlannerReply::Answer(reply, ahead)),
             // What ran is in the log: the planner is asked again, with that as its history.
             Some(Err(error)) if !ahead.ran.is_empty() => {
                 let why = self.redactor.redact(&with_sources(&error)).into_owned();
                 let message = format!("the plan broke off after {} steps, which ran: {why}", ahead.ran.len());
                 let failure = StepFailure::new(Stage::Bind, Cause::InvalidArgument, message);
                 ahead.end = Some(PlanEnd::Failed(Box::new(failure)));
-                Ok(Heard::Answer(PlanReply::default(), ahead))
+                Ok(PlannerReply::Answer(PlanReply::default(), ahead))
             }
             Some(Err(error)) => match refused {
-                Some(violations) => Ok(Heard::Invalid(Violations::from(self.clean(violations)?))),
+                Some(violations) => Ok(PlannerReply::Invalid(Violations::from(self.clean(violations)?))),
                 None => Err(Stop::broken(ErrorCode::PlannerUnavailable)(error)),
             },
         }
@@ -351,7 +352,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Runs the steps of a plan that did not run ahead.
-    async fn run_plan(&mut self, run: &mut Run, plan: &Plan, ahead: Ahead) -> Result<PlanEnd, Stop> {
+    async fn run_plan(&mut self, run: &mut Run, plan: &Plan, ahead: StreamedPrefix) -> Result<PlanEnd, Stop> {
         if ahead.changed_page && names_observed(plan, ahead.ran.len()) {
             return Ok(PlanEnd::Dropped);
         }

@@ -20,8 +20,6 @@ document.addEventListener("click", (event) => {
   for (const node of event.composedPath()) {
     if (node.dataset && node.dataset.hit) {
       hit(node.dataset.hit);
-      const clicks = document.querySelector("[data-clicks]");
-      if (clicks) clicks.textContent = String(Number(clicks.textContent) + 1);
       return;
     }
   }

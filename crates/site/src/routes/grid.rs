@@ -5,7 +5,7 @@
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::app::App;
 use crate::fields::FromQuery;
@@ -13,6 +13,10 @@ use crate::layout;
 use crate::visitor::Visitor;
 
 const MOST: u64 = 50_000;
+/// Shows how often a control of the page was clicked.
+const COUNTS: &str = "document.addEventListener('click', ({ target }) => {
+  if (target.closest('[data-hit]')) document.getElementById('clicks').value++;
+});";
 
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/grid", get(grid))
@@ -27,7 +31,8 @@ async fn grid(visitor: Visitor, FromQuery(query): FromQuery) -> Response {
 fn controls(count: u64) -> Markup {
     html! {
         h1 { "Grid" }
-        p { (count) " controls. Clicks: " output data-clicks { "0" } }
+        p { (count) " controls. Clicks: " output id="clicks" { "0" } }
+        script { (PreEscaped(COUNTS)) }
         @for row in 0..count.div_ceil(4) {
             div.gridrow {
                 @for column in 0..(count - row * 4).min(4) { (control(row, column)) }

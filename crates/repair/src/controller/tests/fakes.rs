@@ -27,7 +27,7 @@ pub(super) const SHOP: &str = "https://shop.test/";
 
 /// The parts of a planner's request that the tests look at.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestSummary {
     pub(super) stuck: Stuck,
     pub(super) plan: u32,
     pub(super) beam: usize,
@@ -74,7 +74,7 @@ pub(super) struct Shop {
     /// The calls of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
     pub(super) trace: Vec<String>,
     pub(super) records: Vec<StepRecord>,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<RequestSummary>,
     pub(super) questions: Vec<ConfirmRequest>,
     pub(super) answers: VecDeque<ConfirmReply>,
     /// The log fails from this many lines on.
@@ -356,7 +356,7 @@ impl Confirm for Fake {
     async fn confirm(&mut self, request: &ConfirmRequest, _: Deadline) -> ConfirmReply {
         let mut shop = lock(&self.0);
         shop.questions.push(request.clone());
-        shop.answers.pop_front().unwrap_or(ConfirmReply::NoOne)
+        shop.answers.pop_front().unwrap_or(ConfirmReply::Unanswered)
     }
 }
 
@@ -398,7 +398,7 @@ impl Planner for FakePlanner {
     type Error = Broken;
 
     async fn plan(&self, request: &PlanRequest<'_>, sink: &mut dyn PlanSink, _: Deadline) -> Result<PlanReply, Broken> {
-        lock(&self.shop).asked.push(Asked {
+        lock(&self.shop).asked.push(RequestSummary {
             stuck: request.stuck,
             plan: request.plan,
             beam: request.beam,

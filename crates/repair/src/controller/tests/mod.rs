@@ -186,7 +186,7 @@ async fn a_run_out_of_time_says_so() {
 async fn what_needs_consent_runs_with_it_and_is_blocked_without() {
     let pay =
         || Fake::new(&[(1, "button", "Pay now")]).planning(|n| if n == 0 { plan(json!([click(1)])) } else { finish() });
-    for answer in [ConfirmReply::No, ConfirmReply::NoOne] {
+    for answer in [ConfirmReply::No, ConfirmReply::Unanswered] {
         let stage = pay();
         stage.shop().answers.push_back(answer);
         let (report, shop) = stage.run().await;
@@ -328,7 +328,7 @@ async fn a_page_that_checks_the_browser_is_waited_for_and_then_left_to_the_perso
     assert_eq!(report.result, RunResult::Ok);
     assert_eq!(asked(&shop), (0, 1));
 
-    for (answer, questions) in [(ConfirmReply::Yes(None), 2), (ConfirmReply::NoOne, 1)] {
+    for (answer, questions) in [(ConfirmReply::Yes(None), 2), (ConfirmReply::Unanswered, 1)] {
         let mut stage = Fake::new(&[SAVE]).planning(|_| finish());
         stage.budgets.interstitial = Duration::ZERO;
         stage.shop().challenges = [check].into();

@@ -60,7 +60,7 @@ async fn a_person_may_say_how_to_go_on_where_no_valid_plan_was_written() {
     }
 
     for (profile, answer, questions) in [
-        (Profile::Auto, ConfirmReply::NoOne, 1),
+        (Profile::Auto, ConfirmReply::Unanswered, 1),
         (Profile::Auto, ConfirmReply::Yes(None), 1),
         (Profile::Unleashed, said, 0),
     ] {
