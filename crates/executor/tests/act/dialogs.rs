@@ -54,19 +54,6 @@ async fn a_dialog_of_a_frame_of_either_process_is_reported_and_answered() {
     }
 }
 
-/// A frame that is busy delays the answers of all frames, until after the page has left.
-#[tokio::test]
-async fn a_page_that_leaves_while_its_frames_are_asked_is_seen_to_have_left() {
-    let page = "<iframe src='http://localhost:PORT/busy'></iframe>\
-        <button id=go onclick=\"if (confirm('Leave?')) setTimeout(() => location = '/next', 150)\">Go</button>";
-    let busy = "<script>addEventListener('load', () => setInterval(() => {\
-        const end = Date.now() + 700; while (Date.now() < end); }, 750))</script>";
-    let mut lab = lab(&[("/", page), ("/busy", busy), ("/next", "<title>Next</title>")]).await;
-    succeeded(lab.step(go(), click(json!([{"kind": "dialogOpened", "dialog": "confirm"}]))).await);
-    let leaves = json!([{"kind": "urlChanges", "to": "/next"}, {"kind": "titleMatches", "pattern": "Next"}]);
-    succeeded(lab.step(json!({}), json!({"type": "acceptDialog", "post": leaves})).await);
-}
-
 #[tokio::test]
 async fn a_dialog_that_opens_late_ends_the_waiting_and_not_the_browser() {
     let page = "<button id=go onclick=\"setTimeout(() => alert('late'), 200)\">Go</button>";
