@@ -81,10 +81,23 @@ mod tests {
 
     #[test]
     fn openings_and_short_comments_are_found_and_units_pass() {
-        let text = "/// What it is, at length.\nstruct A;\n    /// The name.\n    a: u8,\n/// Milliseconds.\nb: u8,\n\
-            //! Whatever a page says,\n//! in short.\n/// At most 20.\n/// The position\n/// in the list.\nfn c() {}\n\
-            /// The same, doubled and turned.";
-        let lines = |short| empty_comments(text, short).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
+        let text = [
+            "/// What it is, at length.",
+            "struct A;",
+            "    /// The name.",
+            "    a: u8,",
+            "/// Milliseconds.",
+            "b: u8,",
+            "//! Whatever a page says,",
+            "//! in short.",
+            "/// At most 20.",
+            "/// The position",
+            "/// in the list.",
+            "fn c() {}",
+            "/// The same, doubled and turned.",
+        ];
+        let text = text.join("\n");
+        let lines = |short| empty_comments(&text, short).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
         assert_eq!(lines(false), [1, 3, 13]);
         assert_eq!(lines(true), [1, 13]);
     }
