@@ -75,8 +75,6 @@ pub(crate) struct Traffic {
     documents: BTreeSet<String>,
     /// When a request of the step was last answered.
     answered: Option<Instant>,
-    /// When an answer to the step was last read to its end.
-    read: Option<Instant>,
     errors: Vec<String>,
     /// Requests that have not ended, by id, without streams and pings; at most `MAX_OPEN`.
     open: HashMap<String, Open>,
@@ -99,8 +97,8 @@ struct Sent {
     /// The document of the tab itself.
     is_main: bool,
     is_answered: bool,
-    /// Its answer was read to its end.
-    is_read: bool,
+    /// When its answer was read to its end.
+    read: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -121,7 +119,6 @@ impl Traffic {
             requests: Vec::new(),
             documents: BTreeSet::new(),
             answered: None,
-            read: None,
             errors: Vec::new(),
             open: HashMap::new(),
             asked: BTreeMap::new(),
@@ -157,7 +154,6 @@ impl Traffic {
         self.requests.clear();
         self.documents.clear();
         self.answered = None;
-        self.read = None;
         self.errors.clear();
         self.open.values_mut().for_each(|open| open.position = None);
         self.last_activity = now;
@@ -194,7 +190,8 @@ impl Traffic {
     /// Like `settled_at`, for a step that has shown an effect: sooner, once every answer was read to its end.
     pub(crate) fn shown_at(&self, begun: Instant) -> Option<Instant> {
         let settled = self.settled_at(begun)?;
-        let read = self.read.filter(|_| self.of_step().all(|sent| sent.is_read));
+        let is_read = self.of_step().all(|sent| sent.read.is_some());
+        let read = self.of_step().filter_map(|sent| sent.read).max().filter(|_| is_read);
         Some(read.map_or(settled, |read| settled.min(read + SHOWING)))
     }
 
@@ -263,14 +260,7 @@ impl Traffic {
                     *times = times.saturating_add(1);
                 }
                 let position = (self.requests.len() < MAX_REQUESTS).then(|| {
-                    self.requests.push(Sent {
-                        fact,
-                        is_polling,
-                        is_of_step,
-                        is_main,
-                        is_answered: false,
-                        is_read: false,
-                    });
+                    self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false, read: None });
                     self.requests.len() - 1
                 });
                 // Streams stay open: they are no sign of work.
@@ -296,12 +286,9 @@ impl Traffic {
                 let took = Duration::try_from_secs_f64(at - open.sent).ok();
                 self.run.ended(&id, |request| request.failure.clone_from(&failure));
                 if let Some(sent) = open.position.and_then(|position| self.requests.get_mut(position)) {
-                    sent.is_read = true;
-                    if sent.is_of_step {
-                        // Chrome reports the end up to 50 ms late.
-                        let read = took.and_then(|took| open.since.checked_add(took)).map_or(now, |read| now.min(read));
-                        self.read = self.read.max(Some(read));
-                    }
+                    // Chrome reports the end up to 50 ms late.
+                    let read = took.and_then(|took| open.since.checked_add(took));
+                    sent.read = Some(read.map_or(now, |read| now.min(read)));
                 }
                 self.ended(open.position, now, |request| {
                     request.failure = failure;

@@ -159,7 +159,7 @@ const acceptSoon = (type) => {
 /** The last event of the same task. */
 const FOLLOWED = { pointerdown: "mousedown", pointerup: "mouseup", beforeinput: "input" };
 /** Does `work` in another task, before timers. */
-const soon = (work) => {
+export const soon = (work) => {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();

@@ -3,7 +3,9 @@
 import * as cb from "cuebook:core";
 import { act, bodyOf, isConnected, matches, tagOf, titleOf } from "./reads.js";
 import { activeElement, describe, element, frame, originOf, reaches } from "./common.js";
-import { arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture } from "./gesture.js";
+import {
+  arrival, awaitInput, endsAt, forgetMeanings, gesture, guard, openGesture, reportGesture, soon,
+} from "./gesture.js";
 import { ANY_CHANGE, DONE, lookOn, PRESSED, startSummary } from "./summary.js";
 import { findAbout, mean } from "./meant.js";
 
@@ -361,15 +363,7 @@ const summaryOf = (watch) => {
   };
 };
 /** Settles in another task: once the listeners of the last event have run, or what is drawn has been laid out. */
-const nextTask = () =>
-  new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
+const nextTask = () => new Promise(soon);
 /**
  * Settles when the last listener of an `input` event, which is this one, has run; not at all if the page stops it on
  * its way.
