@@ -382,11 +382,11 @@ fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()>
     let path = folder.path().join("plan.txt");
     let plan = |steps: &str| format!(r#"{{"version":"1.0","steps":[{steps}]}}"#);
     for (text, at, message) in [
-        (plan(r#"{"type":"reload","type":"goBack"}"#), "", "saw `type` twice at line 1 column 59"),
+        (plan(r#"{"type":"reload","type":"goBack"}"#), "", "`type` appears twice at line 1 column 59"),
         (
             plan(r#"{"type":"click","targetRef":"c1","target_ref":"c2"}"#),
             "/steps/0/target_ref",
-            "`targetRef` once only",
+            "`targetRef` appears twice, once as `target_ref`",
         ),
         (plan(r#"{"type":"reload","speed":3}"#), "/steps/0/speed", "unknown field `speed`"),
         (
@@ -394,11 +394,11 @@ fn what_is_written_twice_or_is_no_plan_is_refused_with_its_place() -> Result<()>
             "",
             "trailing characters at line 1",
         ),
-        (format!("```\n{0}\n```\n```\n{0}\n```", plan(r#"{"type":"reload"}"#)), "", "expected one plan, saw several"),
+        (format!("```\n{0}\n```\n```\n{0}\n```", plan(r#"{"type":"reload"}"#)), "", "there is more than one plan"),
         (plan(r#"{"type":"reload"},"#), "", "trailing comma at line 1 column"),
         ("click(c1,targetRef=c2)".to_owned(), "/steps/0", "`targetRef` once only"),
         (r#"{"last":{"type":"relaod"}}"#.to_owned(), "/last/type", "unknown value `relaod`"),
-        ("version: 1.0".to_owned(), "", "expected a plan: JSON, calls of tools"),
+        ("version: 1.0".to_owned(), "", "is not a plan: JSON, calls of tools"),
     ] {
         std::fs::write(&path, &text)?;
         let ended = cuebook(&["check", &path.to_string_lossy(), "--json"])?;

@@ -147,7 +147,7 @@ echo '{{"version":"1.0","steps":[{{"type":"click","targetRef":"'$id'"}},{{"type"
 fn what_is_no_goal_is_refused_with_its_place() -> Result<()> {
     let (pages, folder) = (Pages::serve(TWO)?, tempfile::tempdir()?);
     for (goal, part) in [
-        (json!({ "goal": [] }), "expected 1 to 20 conditions"),
+        (json!({ "goal": [] }), "a goal has 1 to 20 conditions, not 0"),
         (json!({ "goal": [{ "kind": "visible", "target": "x" }] }), "/goal/0"),
         (json!([]), "goal.json"),
     ] {

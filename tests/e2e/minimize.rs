@@ -116,6 +116,6 @@ fn a_search_that_is_cut_short_says_so_and_a_failure_that_is_gone_writes_nothing(
     assert_eq!(well.code, 0, "{well:?}");
     let well = cuebook(&["minimize", text(&well.run_dir()?)?, "--json"])?;
     assert_eq!(well.code, 2, "{well:?}");
-    assert!(well.stderr.contains("expected a run that ended with a step that failed"), "{well:?}");
+    assert!(well.stderr.contains("the run did not end with a step that failed"), "{well:?}");
     Ok(())
 }

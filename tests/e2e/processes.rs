@@ -81,9 +81,9 @@ fn a_program_that_cannot_plan_is_an_error_that_says_why() -> Result<()> {
             3,
             "(exit code 7) before its answer was complete; its standard error ends: no model",
         ),
-        ("exec:sh -c 'while read -r l; do echo thinking; done'", 1, "saw `thinking`"),
+        ("exec:sh -c 'while read -r l; do echo thinking; done'", 1, "`thinking`"),
         ("exec:planner | tee log", 2, "no shell reads the command, and `|` needs one"),
-        ("exec:", 2, "expected 1 to 200 words, saw 0"),
+        ("exec:", 2, "a command has 1 to 200 words, not 0"),
         ("magic", 2, "expected auto, lexical"),
     ] {
         let ended = shop.cuebook(&["run", "Press Count", "--url", &url, "--planner", planner])?;

@@ -153,7 +153,7 @@ impl Ended {
     /// # Errors
     /// If standard output is not one JSON document.
     pub fn json(&self) -> Result<Value> {
-        serde_json::from_str(&self.stdout).with_context(|| format!("expected one JSON document, saw: {self:?}"))
+        serde_json::from_str(&self.stdout).with_context(|| format!("stdout is not one JSON document: {self:?}"))
     }
 
     /// The folder of the run.

@@ -142,10 +142,10 @@ fn picked<'a>(pick: &str, observation: &'a Observation) -> Result<&'a Candidate,
     match (found.as_slice(), nth) {
         ([only], None) => Ok(*only),
         (several, Some(nth)) if nth >= 1 && nth <= several.len() => Ok(several[nth - 1]),
-        ([], _) => Err(Stuck::Missing(format!("expected {pick}, saw {}", titles(&observation.candidates)))),
+        ([], _) => Err(Stuck::Missing(format!("there is no {pick}: {}", titles(&observation.candidates)))),
         (several, _) => {
             let several: Vec<Candidate> = several.iter().map(|&candidate| candidate.clone()).collect();
-            Err(Stuck::Several(format!("expected one {pick}, saw {}", titles(&several))))
+            Err(Stuck::Several(format!("several match {pick}: {}", titles(&several))))
         }
     }
 }

@@ -41,9 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => {
             let usual = root().join(USUAL_FOLDER);
             if !usual.is_dir() {
-                bail!(
-                    "expected a folder of cases, saw none at {USUAL_FOLDER}: name one (docs/conformance.md has the form)"
-                );
+                bail!("there is no folder of cases at {USUAL_FOLDER}: name one (docs/conformance.md has the form)");
             }
             usual
         }

@@ -48,7 +48,7 @@ pub(crate) fn fetch_miniwob(python: &str) -> Result<()> {
     stage("MiniWoB++", &mut download)?;
     let wheel = std::fs::read_dir(&work)?.filter_map(Result::ok).map(|entry| entry.path());
     let Some(wheel) = wheel.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl")) else {
-        bail!("expected a wheel of {MINIWOB} in {}, saw none", work.display());
+        bail!("pip put no wheel of {MINIWOB} in {}", work.display());
     };
     let mut unpack = Command::new(python);
     unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(work.join("miniwob"));

@@ -159,7 +159,7 @@ fn every_security_case_has_tests_that_exist_or_says_why_not() {
     let mut numbers = Vec::new();
     for row in page.lines().filter(|line| line.starts_with("| S-")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, number, attack, answer, shown, _] = cells[..] else { panic!("expected four cells, saw {row}") };
+        let [_, number, attack, answer, shown, _] = cells[..] else { panic!("there are not four cells: {row}") };
         assert!(!attack.is_empty() && !answer.is_empty(), "{row}");
         numbers.push(number.to_owned());
         let named: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();

@@ -85,10 +85,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn judge(results: &Value) -> Result<()> {
     let count = |name: &str| results["calls"][name].as_u64().unwrap_or(0);
     if count("invalid") > 0 {
-        bail!("expected valid plans only, saw {} that were not; see target/engine/runs", count("invalid"));
+        bail!("{} plans were invalid; see target/engine/runs", count("invalid"));
     }
     if count("accepted") == 0 {
-        bail!("expected plans, saw none; see target/engine/runs and target/engine/server.log");
+        bail!("there were no plans; see target/engine/runs and target/engine/server.log");
     }
     Ok(())
 }

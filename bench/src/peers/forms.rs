@@ -111,7 +111,7 @@ impl Forms {
         write(&file, &sending)?;
         self.exec(&file)?;
         let sent = self.page.held().context("the page of exec was not sent")?;
-        ensure!(sent == held, "expected exec to fill in {held}, saw {sent}");
+        ensure!(sent == held, "exec filled in {sent}, not {held}");
         write(&file, &plan)?;
         let (whole, steps) = (0..self.rounds).map(|_| self.exec(&file)).collect::<Result<(Vec<_>, Vec<_>)>>()?;
         let mut command = Command::new(&self.facade);

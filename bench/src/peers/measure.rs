@@ -63,7 +63,7 @@ pub(super) type Metrics = BTreeMap<String, Spread>;
 pub(super) fn read(printed: &str) -> Result<Metrics> {
     let document: Value = serde_json::from_str(printed).context("expected a JSON document")?;
     let metrics = document.as_object().context("expected an object of metrics")?;
-    ensure!(!metrics.is_empty(), "expected metrics, saw none");
+    ensure!(!metrics.is_empty(), "there are no metrics");
     metrics
         .iter()
         .map(|(name, spread)| {

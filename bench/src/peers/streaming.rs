@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         document::write_block(&root().join(DOCUMENT), "streaming", &text)?;
     }
     let slower = rows.last().map_or(0.0, |(_, streamed, in_sequence)| in_sequence[2] / streamed[2]);
-    ensure!(slower >= SLOWER, "expected the sequence to be {SLOWER} times slower, saw {slower:.2}");
+    ensure!(slower >= SLOWER, "the sequence is only {slower:.2} times slower, not {SLOWER}");
     Ok(())
 }
 
@@ -109,7 +109,7 @@ fn one(cuebook: &Path, chrome: &Path, folder: &Path, model: &Model) -> Result<Ti
     let events = model.events();
     let first = |wanted: Event| events.iter().find(|(event, _)| *event == wanted).map(|(_, at)| *at);
     let inputs: Vec<Instant> = events.iter().filter(|(event, _)| *event == Event::Input).map(|(_, at)| *at).collect();
-    ensure!(inputs.len() == 5, "expected five inputs, saw {}", inputs.len());
+    ensure!(inputs.len() == 5, "there were {} inputs, not five", inputs.len());
     let mut prompts = events.iter().filter(|(event, _)| *event == Event::Prompt).map(|(_, at)| *at);
     let (Some(prompt), Some(next)) = (prompts.next(), prompts.next()) else { anyhow::bail!("expected two prompts") };
     let token = first(Event::Token).context("the model wrote nothing")?;

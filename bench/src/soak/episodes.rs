@@ -169,7 +169,7 @@ impl Fleet<'_> {
         let summary = summary(last)?;
         let totals = &summary["totals"];
         let counted = totals["episodes"].as_u64().unwrap_or(0) + totals["broken"].as_u64().unwrap_or(0);
-        ensure!(counted == wanted, "expected a result of each of {wanted} episodes, saw {counted}");
+        ensure!(counted == wanted, "{counted} episodes have a result, not {wanted}");
         let mut keys = BTreeMap::<String, u64>::new();
         for number in 1..=self.started {
             let path = self.plan.folder.join(format!("worker-{number}/episodes.jsonl"));
@@ -181,7 +181,7 @@ impl Fleet<'_> {
             }
         }
         let twice: BTreeSet<&String> = keys.iter().filter(|(_, count)| **count > 1).map(|(key, _)| key).collect();
-        ensure!(twice.is_empty(), "expected one result of each episode, saw more of {twice:?}");
+        ensure!(twice.is_empty(), "these episodes have more than one result: {twice:?}");
         let results = totals.clone();
         Ok(json!({ "totals": results, "inLogsOfWorkers": keys.len(), "takenOver": self.taken_over() }))
     }

@@ -28,7 +28,7 @@ pub(super) struct Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a JSON object with an entry in line {}, saw something else", self.line)
+        write!(f, "line {} is not a JSON object with an entry", self.line)
     }
 }
 

@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let calm = stage.run_undisturbed()?;
     ensure!(
         calm.counted == CLICKS as u64 && calm.committed == calm.counted,
-        "expected {CLICKS} clicks of an undisturbed run, saw {} committed and {} counted",
+        "an undisturbed run committed {} clicks and the server counted {}, not {CLICKS} each",
         calm.committed,
         calm.counted
     );

@@ -32,8 +32,8 @@ pub(super) fn run(count: u32, seed: u64, folder: &Path) -> Result<()> {
 }
 
 fn judge(results: &Value, count: u32) -> Result<()> {
-    ensure!(results["plans"] == count, "expected {count} plans, saw {}", results["plans"]);
-    ensure!(results["failed"] == 0, "expected no plan to fail, saw {}: {}", results["failed"], results["failures"]);
+    ensure!(results["plans"] == count, "there were {} plans, not {count}", results["plans"]);
+    ensure!(results["failed"] == 0, "{} plans failed: {}", results["failed"], results["failures"]);
     Ok(())
 }
 

@@ -34,8 +34,8 @@ pub(super) fn run(count: u32, seed: u64, folder: &Path) -> Result<()> {
     fs::write(&file, format!("{:#}\n", json!({ "totals": totals, "modes": modes })))?;
     println!("{totals:#}\n{}", file.display());
     ran?;
-    ensure!(totals["trials"] == count, "expected {count} trials, saw {}", totals["trials"]);
-    ensure!(totals["wrongEvents"] == 0, "expected no event at a wrong target, saw {}", totals["wrongEvents"]);
+    ensure!(totals["trials"] == count, "there were {} trials, not {count}", totals["trials"]);
+    ensure!(totals["wrongEvents"] == 0, "{} events reached a wrong target", totals["wrongEvents"]);
     Ok(())
 }
 

@@ -61,13 +61,13 @@ impl fmt::Display for Violation {
         match self {
             Self::Log(unreadable) => unreadable.fmt(f),
             Self::LostClicks { committed, counted } => {
-                write!(f, "expected the server to count at least {committed} committed clicks, saw {counted}")
+                write!(f, "the server counted {counted} clicks, fewer than the {committed} that are committed")
             }
             Self::UnloggedClicks { begun, counted } => {
-                write!(f, "expected the server to count at most {begun} begun clicks, saw {counted}")
+                write!(f, "the server counted {counted} clicks, more than the {begun} that were begun")
             }
             Self::Leftovers(left) => {
-                write!(f, "expected nothing left after the next start, saw {}", left.join(", "))
+                write!(f, "the next start left {}", left.join(", "))
             }
         }
     }

@@ -28,6 +28,6 @@ pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     let figures: Value = serde_json::from_str(&text).context("expected figures")?;
     println!("{figures:#}\n{}", file.display());
     ran?;
-    ensure!(figures["addresses"] == count, "expected {count} addresses, saw {}", figures["addresses"]);
+    ensure!(figures["addresses"] == count, "there were {} addresses, not {count}", figures["addresses"]);
     Ok(())
 }

@@ -67,7 +67,7 @@ fn not_found(looked_at: &[(PlaceKind, PathBuf)]) -> String {
     };
     match named {
         Some((how, path)) => {
-            format!("expected a Chrome or Chromium at {} ({how}), saw no file that can be executed", path.display())
+            format!("there is no executable file at {} ({how}): name a Chrome or Chromium", path.display())
         }
         None => format!("expected a Chrome or Chromium, looked at {} places", looked_at.len()),
     }

@@ -57,7 +57,7 @@ pub enum CallError {
         method: Cow<'static, str>,
     },
     /// The message is larger than Chrome survives; it was not sent.
-    #[error("{method} is too large: expected at most {limit} bytes, saw {bytes}")]
+    #[error("{method} is too large: {bytes} bytes are more than the limit of {limit}")]
     TooLarge {
         /// Protocol method of the command, such as `Page.navigate`.
         method: Cow<'static, str>,
@@ -124,7 +124,7 @@ pub enum LaunchError {
         source: io::Error,
     },
     /// Traffic would leave the browser past its proxy.
-    #[error("expected no argument that leads past the proxy, saw {argument}; leave it out, or set no proxy")]
+    #[error("{argument} leads past the proxy; leave it out, or set no proxy")]
     PastProxy {
         /// First argument of `extra_args` that would undo the containment.
         argument: String,
@@ -139,7 +139,7 @@ pub enum LaunchError {
         source: io::Error,
     },
     /// Chrome exited before it answered.
-    #[error("expected chrome to answer, saw it exit ({status}): {stderr}")]
+    #[error("chrome exited before it answered ({status}): {stderr}")]
     Exited {
         /// Exit code, or the signal that ended it.
         status: ExitStatus,
@@ -168,7 +168,7 @@ pub enum LaunchError {
     #[error("the pipe transport needs a Unix system")]
     PipeUnsupported,
     /// A websocket in a network namespace cannot be reached from outside.
-    #[error("expected the pipe transport for a browser in a network namespace, saw a websocket")]
+    #[error("a browser in a network namespace needs the pipe transport, not a websocket")]
     PipeNeeded,
 }
 
@@ -177,7 +177,7 @@ pub enum LaunchError {
 #[non_exhaustive]
 pub enum AttachError {
     /// Not an `http://` or `ws://` address.
-    #[error("expected an http:// or ws:// endpoint, saw {endpoint:?}")]
+    #[error("{endpoint:?} is not an http:// or ws:// endpoint")]
     InvalidEndpoint {
         /// The endpoint as given.
         endpoint: String,
@@ -192,7 +192,7 @@ pub enum AttachError {
         source: io::Error,
     },
     /// `/json/version` returned no websocket address.
-    #[error("expected /json/version of {endpoint} to name a websocket, saw HTTP status {status}")]
+    #[error("/json/version of {endpoint} names no websocket (HTTP status {status})")]
     NotABrowser {
         /// The endpoint as given.
         endpoint: String,
@@ -216,7 +216,7 @@ pub enum AttachError {
     },
     /// The tab that was to be handed over cannot be identified. The other tabs are none of our business: they are
     /// counted only.
-    #[error("expected one tab whose title or URL is, or contains, {wanted:?}; saw {matching} among {open} open tabs")]
+    #[error("{wanted:?} is in the title or URL of {matching} among {open} open tabs, not of one")]
     NoSuchTab {
         /// Title, URL or part of one that the user named.
         wanted: String,
@@ -247,7 +247,7 @@ pub enum PageError {
     #[error("the page was not closed before the deadline")]
     NotClosed,
     /// No dialog is open.
-    #[error("expected an open dialog, saw none")]
+    #[error("no dialog is open")]
     NoDialog,
 }
 

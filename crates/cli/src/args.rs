@@ -530,9 +530,9 @@ fn stated(matches: &ArgMatches) -> Vec<String> {
 
 /// A step and the secret for it.
 fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
-    let expected = || format!("expected STEP=SECRET such as 2=shop_password, saw {text:?}");
-    let (step, name) = text.split_once('=').ok_or_else(expected)?;
-    let step = step.parse().ok().filter(|step| *step > 0).ok_or_else(expected)?;
+    let wrong = || format!("{text:?} is not STEP=SECRET such as 2=shop_password");
+    let (step, name) = text.split_once('=').ok_or_else(wrong)?;
+    let step = step.parse().ok().filter(|step| *step > 0).ok_or_else(wrong)?;
     Ok((step, CredentialRef::new(name)))
 }
 
@@ -573,9 +573,7 @@ pub(crate) struct TestArgs {
 /// A part and the number of parts.
 fn shard(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    parts
-        .filter(|(part, of)| (1..=*of).contains(part))
-        .ok_or_else(|| format!("expected a part such as 1/3, saw {text:?}"))
+    parts.filter(|(part, of)| (1..=*of).contains(part)).ok_or_else(|| format!("{text:?} is not a part such as 1/3"))
 }
 
 #[derive(Args)]
@@ -634,7 +632,7 @@ fn price(text: &str) -> Result<Price, String> {
     let price = parts.and_then(|(model, (input, output))| {
         Some(Price { model: model.to_owned(), input: amount(input)?, output: amount(output)? })
     });
-    price.ok_or_else(|| format!("expected MODEL=IN,OUT with prices per million tokens, saw {text:?}"))
+    price.ok_or_else(|| format!("{text:?} is not MODEL=IN,OUT with prices per million tokens"))
 }
 
 #[derive(Args)]
@@ -666,7 +664,7 @@ fn in_units(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, St
     number
         .zip(factor)
         .and_then(|(number, factor)| number.checked_mul(factor))
-        .ok_or_else(|| format!("expected {expected}, saw `{}`", crate::text::plain(text)))
+        .ok_or_else(|| format!("`{}` is not {expected}", crate::text::plain(text)))
 }
 
 fn age(text: &str) -> Result<Duration, String> {
@@ -755,7 +753,7 @@ fn redaction() -> impl TypedValueParser<Value = Redaction> {
 /// A number from 0 to 1.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("expected a number from 0 to 1, saw {text:?}"))
+    share.ok_or_else(|| format!("{text:?} is not a number from 0 to 1"))
 }
 
 #[derive(Args)]
@@ -992,7 +990,7 @@ fn typed_first(command: clap::Command, words: &[OsString]) -> clap::Command {
 
 /// Parses `500ms`, `3s` or `2m`: at least 1 ms, at most a day.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("expected a duration such as 500ms, 3s or 2m, saw `{}`", crate::text::plain(text));
+    let wrong = || format!("`{}` is not a duration such as 500ms, 3s or 2m", crate::text::plain(text));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;
     let unit = text.get(digits.len()..).unwrap_or_default();
@@ -1011,8 +1009,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Completes the address of a browser: `9222` is a port of this machine, `host:9222` speaks HTTP.
 fn endpoint(text: &str) -> Result<String, String> {
     let text = text.trim();
-    let wrong =
-        || format!("expected a port, host:port, http://host:port or ws://…, saw `{}`", crate::text::plain(text));
+    let wrong = || format!("`{}` is not a port, host:port, http://host:port or ws://…", crate::text::plain(text));
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     if is_port(text) {
         return Ok(format!("http://127.0.0.1:{text}"));
@@ -1055,7 +1052,7 @@ fn page_url(text: &str) -> String {
 }
 
 fn viewport(text: &str) -> Result<(u32, u32), String> {
-    let wrong = || format!("expected WIDTHxHEIGHT from 100x100 to 10000x10000, saw `{}`", crate::text::plain(text));
+    let wrong = || format!("`{}` is not WIDTHxHEIGHT from 100x100 to 10000x10000", crate::text::plain(text));
     let (width, height) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
     let side = |text: &str| text.parse().ok().filter(|side| (100..=10_000).contains(side)).ok_or_else(wrong);
     Ok((side(width)?, side(height)?))
@@ -1108,7 +1105,7 @@ mod tests {
             assert_eq!(endpoint(whole).unwrap(), whole);
         }
         for wrong in ["", "0", "99999", "box", ":9377", "box:0", "http://"] {
-            assert!(endpoint(wrong).unwrap_err().contains("expected a port"), "{wrong}");
+            assert!(endpoint(wrong).unwrap_err().contains("is not a port"), "{wrong}");
         }
     }
 

@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn the_message_of_the_last_step_is_not_printed_again() {
-        let alert = "expected a new URL, saw none; an alert says \"wrong password\"";
+        let alert = "the URL did not change; an alert says \"wrong password\"";
         assert_eq!(failed(alert, alert), "failed: postconditionFailed in step 1");
         assert_eq!(failed("no plan is left", alert), "failed: no plan is left");
     }

@@ -24,7 +24,7 @@ pub(crate) fn wait_for(text: &str) -> Result<WaitFor, String> {
             Ok(condition @ Value::Object(_)) => (json!({}), condition),
             _ => {
                 let text = plain(text.get(..100).unwrap_or(text));
-                return Err(format!("expected css=…, text=…, url=… or a condition in JSON, saw `{text}`"));
+                return Err(format!("`{text}` is not css=…, text=…, url=… or a condition in JSON"));
             }
         },
     };

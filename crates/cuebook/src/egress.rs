@@ -51,7 +51,7 @@ pub enum Uncontained {
     )]
     NoNamespace(#[source] io::Error),
     /// The browser is not in its network namespace.
-    #[error("expected the browser in its network namespace, saw it in another one")]
+    #[error("the browser is not in its network namespace")]
     Outside,
     /// UDP left the browser.
     #[error("the browser sends UDP past the proxy (--webrtc-ip-handling-policy does not hold)")]
@@ -60,10 +60,10 @@ pub enum Uncontained {
     #[error("the browser connects to loopback past the proxy (--proxy-server or --proxy-bypass-list does not hold)")]
     Loopback,
     /// The browser would look up names by itself, as it does for TURN servers.
-    #[error("expected --host-resolver-rules to keep the browser from looking up names, saw another command line")]
+    #[error("the browser looks up names past the proxy (its command line lacks our --host-resolver-rules)")]
     Names,
     /// The proxy did not see what a page requested.
-    #[error("expected the proxy to see a request to {host}, saw none")]
+    #[error("the request to {host} did not reach the proxy")]
     Unseen {
         /// Host of the request: `127.0.0.1`, or `self-test.invalid`, which does not exist.
         host: &'static str,

@@ -40,15 +40,13 @@ pub enum DataError {
         source: io::Error,
     },
     /// A run id that cannot be the name of a folder.
-    #[error(
-        "expected a run id of 1 to 100 letters, digits, `.`, `_` or `-` that starts with a letter or digit, saw `{seen}`"
-    )]
+    #[error("`{seen}` is not a run id: 1 to 100 letters, digits, `.`, `_` or `-`, the first a letter or digit")]
     BadRunId {
         /// The start of it, escaped.
         seen: String,
     },
     /// A folder without runs.
-    #[error("expected the folder of a run, or of runs, saw no log.jsonl in or below {}", path.display())]
+    #[error("no log.jsonl is in {} or directly below it: name the folder of a run, or of runs", path.display())]
     NoRun {
         /// Folder that was searched, with the folders directly in it.
         path: PathBuf,
@@ -57,7 +55,7 @@ pub enum DataError {
     #[error(transparent)]
     Redact(#[from] RedactError),
     /// An entry is too long for readers.
-    #[error("expected an entry of at most {limit} bytes, saw {seen}")]
+    #[error("an entry of {seen} bytes is longer than the limit of {limit}")]
     TooLong {
         /// Upper bound in bytes.
         limit: u64,
@@ -94,7 +92,7 @@ pub enum DataError {
         seen: RunId,
     },
     /// A log of another major version.
-    #[error("expected record version {}.x, saw `{seen}`", RECORD_VERSION.split('.').next().unwrap_or_default())]
+    #[error("record version `{seen}` cannot be read, only {}.x", RECORD_VERSION.split('.').next().unwrap_or_default())]
     Version {
         /// The start of it, escaped.
         seen: String,
@@ -127,7 +125,7 @@ pub enum DataError {
         seen: String,
     },
     /// The content of an observation is not what its entry says.
-    #[error("expected observation {} as the log states it, saw other content", .id.0)]
+    #[error("the content of observation {} is not what the log states", .id.0)]
     Observation {
         /// Observation whose stored content differs.
         id: ObservationId,

@@ -37,7 +37,7 @@ const MASK_FUEL: u64 = 2_000_000;
 #[non_exhaustive]
 pub enum MaskError {
     /// The vocabulary is empty, or does not contain its end token.
-    #[error("expected an end token below {size}, saw {end}")]
+    #[error("end token {end} is not in the vocabulary of {size} tokens")]
     BadVocabulary {
         /// Number of tokens in the vocabulary.
         size: usize,
@@ -51,13 +51,13 @@ pub enum MaskError {
         detail: String,
     },
     /// The mask forbids this token.
-    #[error("expected a token that the mask allows, saw {token}")]
+    #[error("the mask forbids token {token}")]
     Forbidden {
         /// The token that was to be taken.
         token: u32,
     },
     /// The engine did not return one logit for each token.
-    #[error("expected {expected} logits, saw {seen}")]
+    #[error("there are {seen} logits for {expected} tokens")]
     BadLogits {
         /// The size of the vocabulary.
         expected: usize,

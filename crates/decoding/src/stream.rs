@@ -35,13 +35,13 @@ pub enum StreamError {
     #[error("expected a plan of at most {MAX_BYTES} bytes")]
     TooLong,
     /// The text ended within the plan.
-    #[error("expected the end of the plan, saw the end of the text after {seen} bytes")]
+    #[error("the text ended within the plan, after {seen} bytes")]
     Cut {
         /// Bytes of the plan seen.
         seen: usize,
     },
     /// There is no plan in the text.
-    #[error("expected a JSON object, saw none in {seen} bytes")]
+    #[error("there is no JSON object in {seen} bytes")]
     NoPlan {
         /// Bytes that were read without finding one.
         seen: usize,

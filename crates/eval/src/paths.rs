@@ -198,7 +198,7 @@ pub(crate) fn difference(
     }
     for path in removed {
         if at(after, path).is_some() {
-            difference.missing.push(format!("{path}: expected nothing, saw it"));
+            difference.missing.push(format!("{path}: it is still there"));
         } else {
             remove(&mut expected, path);
         }

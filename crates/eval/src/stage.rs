@@ -160,7 +160,7 @@ impl Stage {
             let (answer, seen) =
                 (paths::filled(answer, &opening.before)?, report.answer.as_deref().unwrap_or_default());
             if !seen.to_lowercase().contains(&answer.to_lowercase()) {
-                judgement.missing.push(format!("the answer: expected one with {answer:?}, saw {seen:?}"));
+                judgement.missing.push(format!("the answer does not contain {answer:?}: {seen:?}"));
             }
         }
         if !task.goal.is_empty() {
@@ -207,7 +207,7 @@ impl Stage {
                 Some(0) => {}
                 Some(1) => judgement.missing.push(ended.said),
                 code => {
-                    let message = format!("expected exit code 0 or 1, saw {code:?}: {}", ended.said);
+                    let message = format!("the exit code is {code:?}, neither 0 nor 1: {}", ended.said);
                     return Err(Broken::Command { command: "oracle", message });
                 }
             }

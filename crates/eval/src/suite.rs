@@ -191,7 +191,7 @@ impl Suite {
             _ => PathBuf::from("."),
         };
         let server = match raw.server {
-            None if raw.url.is_empty() => return Err(refuse(None, "expected `url` or `server`, saw neither")),
+            None if raw.url.is_empty() => return Err(refuse(None, "the suite has neither `url` nor `server`")),
             None => Server::Running,
             Some(RawServer::Site) => Server::Site,
             Some(RawServer::MiniWob(package)) => Server::MiniWob(directory.join(package)),
@@ -224,13 +224,13 @@ impl Suite {
             let task = task.into_inner();
             if task.name.trim().is_empty() || !names.insert(task.name.clone()) || suite.skipped.contains_key(&task.name)
             {
-                return Err(refuse(at, &format!("expected a name that no other task has, saw {:?}", task.name)));
+                return Err(refuse(at, &format!("the name {:?} is empty or in use", task.name)));
             }
             let task = suite.task(task, is_judged).map_err(|message| refuse(at, &message))?;
             suite.tasks.push(Arc::new(task));
         }
         if suite.tasks.is_empty() {
-            return Err(refuse(None, "expected at least one [[task]], saw none"));
+            return Err(refuse(None, "the suite has no [[task]]"));
         }
         Ok(suite)
     }
@@ -242,13 +242,13 @@ impl Suite {
             return Err(format!("{name:?} has `wanted` or `removed`, which are for the built-in site; use `oracle`"));
         }
         if !is_judged && !states && raw.goal.is_empty() && raw.answer.is_none() {
-            return Err(format!("expected `goal`, `answer` or an `oracle` that judges {name:?}, saw none"));
+            return Err(format!("nothing judges {name:?}: it needs `goal`, `answer` or an `oracle`"));
         }
         if raw.instruction.is_none() && !matches!(self.server, Server::MiniWob(_)) {
-            return Err(format!("expected an `instruction` of {name:?}, saw none"));
+            return Err(format!("{name:?} has no `instruction`"));
         }
         if let Some(path) = raw.wanted.keys().chain(&raw.removed).find(|path| !path.contains('{') && !is_path(path)) {
-            return Err(format!("expected a place such as orders[0].cents in {name:?}, saw {path:?}"));
+            return Err(format!("{path:?} of {name:?} is not a place such as orders[0].cents"));
         }
         let mut named = raw.goal.iter().flat_map(Condition::targets);
         if let Some(target) = named.find(|target| !raw.candidates.contains_key(*target)) {
@@ -306,12 +306,12 @@ mod tests {
         let head = "name = \"own\"\nurl = \"http://shop.test/\"\n";
         for (text, expected) in [
             (String::new(), "missing field `name`"),
-            ("name = \"own\"\n".to_owned(), "expected `url` or `server`, saw neither"),
-            (head.to_owned(), "expected at least one [[task]]"),
+            ("name = \"own\"\n".to_owned(), "the suite has neither `url` nor `server`"),
+            (head.to_owned(), "the suite has no [[task]]"),
             (format!("{head}colour = 1\n{TASK}"), "line 3: unknown field `colour`"),
-            (format!("{head}{TASK}{TASK}"), "line 7: expected a name that no other task has"),
-            (format!("{head}{}", TASK.replace("answer = \"ok\"\n", "")), "line 3: expected `goal`"),
-            (format!("{head}{}", TASK.replace("instruction", "split")), "line 3: expected an `instruction`"),
+            (format!("{head}{TASK}{TASK}"), "line 7: the name \"log in\" is empty or in use"),
+            (format!("{head}{}", TASK.replace("answer = \"ok\"\n", "")), "line 3: nothing judges \"log in\""),
+            (format!("{head}{}", TASK.replace("instruction", "split")), "line 3: \"log in\" has no `instruction`"),
             (format!("{head}{TASK}wanted = {{ a = 1 }}\n"), "line 3: \"log in\" has `wanted`"),
             (
                 format!("{head}{TASK}goal = [{{ kind = \"visible\", target = \"x\" }}]\n"),
@@ -321,7 +321,7 @@ mod tests {
             (format!("name = \"own\"\nserver = {{ command = [\"x\"] }}\n{TASK}"), "a `server` that is a command"),
         ] {
             let error = parse(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));
-            assert!(error.contains(expected), "{text}\nexpected {expected}\nsaw {error}");
+            assert!(error.contains(expected), "{text}: {error}, not {expected}");
         }
     }
 }

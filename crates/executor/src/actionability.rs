@@ -218,7 +218,7 @@ impl Run<'_> {
             Obstacle::NotInView => (Cause::NotInView, format!("{name} cannot be scrolled into view")),
             Obstacle::Covered => {
                 let by = blocker.as_deref().unwrap_or("something");
-                (Cause::Covered, format!("expected {name} to receive the event, saw it covered by {by}"))
+                (Cause::Covered, format!("{name} is covered by {by}"))
             }
         };
         let mut failure = StepFailure::new(Stage::Actionability, cause, message);

@@ -414,9 +414,9 @@ impl Run<'_> {
     /// The failure for a target whose meaning changed; nothing was sent.
     pub(crate) fn changed(&self, now: Option<&str>) -> Stop {
         let expected = self.step.main_target().and_then(|(_, bound)| bound.candidate()).map(|one| one.title());
-        let wanted = expected.clone().unwrap_or_else(|| "the target to be what its locator means".to_owned());
-        let seen = cut(now.unwrap_or("it mean something else now"), 300);
-        let message = format!("expected {wanted}, saw {seen}; observe again");
+        let wanted = expected.as_deref().unwrap_or("what its locator means");
+        let seen = cut(now.unwrap_or("something else"), 300);
+        let message = format!("the target was {wanted} and is now {seen}; observe again");
         let mut failure = StepFailure::new(Stage::Act, Cause::TargetStale, message);
         failure.facts.target = self.step.action().target().cloned();
         failure.facts.expected = expected;

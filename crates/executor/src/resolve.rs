@@ -63,7 +63,7 @@ impl Run<'_> {
                 Err(ProbeError::Gone) => missing(target, locator),
                 Err(ProbeError::FramePath { part, matches }) => {
                     let cause = if matches == 0 { Cause::TargetNotFound } else { Cause::TargetAmbiguous };
-                    let message = format!("expected one frame for part {part} of the frame path, saw {matches}");
+                    let message = format!("{matches} frames match part {part} of the frame path, not one");
                     target_failure(target, cause, message)
                 }
                 Err(error) => return Err(probe_stop(error, Stage::Resolve)),
@@ -254,11 +254,13 @@ fn ambiguous(target: &TargetRef, locator: &Locator, matches: &[Match]) -> Stop {
 }
 
 pub(crate) fn stale(target: &TargetRef, candidate: &Candidate, seen: Option<String>) -> Stop {
-    let seen = seen.unwrap_or_else(|| "it gone".to_owned());
-    let message = format!("expected {target} to be {}, saw {seen}; observe again", candidate.title());
+    let message = match &seen {
+        Some(seen) => format!("{target} was {} and is now {seen}; observe again", candidate.title()),
+        None => format!("{target} ({}) is gone; observe again", candidate.title()),
+    };
     let mut failure = StepFailure::new(Stage::Resolve, Cause::TargetStale, message);
     failure.facts.target = Some(target.clone());
     failure.facts.expected = Some(candidate.title());
-    failure.facts.seen = Some(seen);
+    failure.facts.seen = Some(seen.unwrap_or_else(|| "it is gone".to_owned()));
     failure.into()
 }

@@ -23,7 +23,9 @@ pub enum ExportError {
     Data(#[from] DataError),
     /// The folder holds something else.
     #[error(
-        "expected an empty folder or one with a {format} export with redaction {redaction}, saw {seen} in {} (choose another --out, or --rewrite to replace an export)", path.display()
+        "{} holds {seen}: only an empty folder, or a {format} export with redaction {redaction}, can take the export \
+         (choose another --out, or --rewrite to replace an export)",
+        path.display()
     )]
     OtherExport {
         /// Folder that was to take the export.

@@ -50,13 +50,13 @@ pub fn is_empty(schema: &Value) -> bool {
 #[non_exhaustive]
 pub enum SchemaError {
     /// It is larger than what is walked.
-    #[error("expected a schema of at most {MAX_SCHEMA} bytes, saw {bytes}")]
+    #[error("a schema of {bytes} bytes is larger than the limit of {MAX_SCHEMA}")]
     TooLarge {
         /// Its length as JSON.
         bytes: usize,
     },
     /// It is not a JSON Schema.
-    #[error("expected a JSON Schema, saw {:.300}", .0.to_string())]
+    #[error("it is not a JSON Schema: {:.300}", .0.to_string())]
     Invalid(#[source] Box<jsonschema::ValidationError<'static>>),
 }
 

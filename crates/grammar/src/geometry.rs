@@ -71,5 +71,5 @@ fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     if (200..=20_000).contains(&side) {
         return Ok(side);
     }
-    Err(D::Error::custom(format_args!("expected a side of 200 to 20000 pixels, saw {side}")))
+    Err(D::Error::custom(format_args!("a side of {side} pixels is not from 200 to 20000")))
 }

@@ -103,7 +103,7 @@ pub struct TargetRef(String);
 
 /// A string that is not a reference to a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected 1 to 64 letters, digits, `_`, `-`, `.` or `:`, saw `{seen}`")]
+#[error("`{seen}` is not a target: 1 to 64 letters, digits, `_`, `-`, `.` or `:`")]
 pub struct BadTargetRef {
     /// The start of what was seen, escaped.
     pub seen: String,

@@ -173,7 +173,7 @@ impl<'de> Deserialize<'de> for ToggleFilter {
             serde_json::Value::String(text) if text == Toggle::Mixed.as_str() => Ok(Self(Toggle::Mixed)),
             other => {
                 let seen = wire::shape(&other);
-                Err(D::Error::custom(format!("expected true, false or \"mixed\", saw {seen}")))
+                Err(D::Error::custom(format!("must be true, false or \"mixed\", not {seen}")))
             }
         }
     }
@@ -455,9 +455,7 @@ pub enum LocatorError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// A CSS selector that begins with a combinator.
-    #[error(
-        "expected a selector that begins with an element, saw a combinator first: {0:?} (write `:scope {0}` in `has` and `hasNot`)"
-    )]
+    #[error("{0:?} begins with a combinator, not an element (write `:scope {0}` in `has` and `hasNot`)")]
     Combinator(String),
     /// A selector relative to the element around it, combined with other parts.
     #[error("{0:?} starts from the element around it, so it cannot be combined with other parts of a locator")]

@@ -102,7 +102,7 @@ pub struct Grant {
 #[non_exhaustive]
 pub enum BadGrant {
     /// No `@`, or an unknown class.
-    #[error("expected CLASS@ORIGIN with class write, credential, send, money or destructive, saw `{seen}`")]
+    #[error("`{seen}` is not CLASS@ORIGIN with class write, credential, send, money or destructive")]
     Form {
         /// The start of what was seen, escaped.
         seen: String,
@@ -144,7 +144,7 @@ pub struct RegisteredAction {
 #[non_exhaustive]
 pub enum BadAction {
     /// The name is not an identifier of at most 60 characters.
-    #[error("expected a name of 1 to 60 letters, digits, `_` and `-`, saw `{0}`")]
+    #[error("`{0}` is not a name of 1 to 60 letters, digits, `_` and `-`")]
     Name(String),
     /// Another action or a verb of the language has the name.
     #[error("the name `{0}` is in use")]
@@ -471,7 +471,7 @@ impl Policy {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Denied {
                 rule: Rule::Scheme,
-                message: format!("expected http or https, saw {}:", url.scheme()),
+                message: format!("{}: URLs are not allowed, only http and https", url.scheme()),
             });
         }
         self.not_ruled_out(&url)?;
@@ -586,7 +586,7 @@ impl Policy {
             return Ok(url);
         }
         if self.page_roots.is_empty() {
-            let message = "expected http, https or about:blank, saw file: (--file-root DIR opens the pages below DIR)";
+            let message = "file: URLs are not allowed (--file-root DIR opens the pages below DIR)";
             return Err(Denied { rule: Rule::Scheme, message: message.to_owned() });
         }
         let path = url.to_file_path().ok();
@@ -598,7 +598,7 @@ impl Policy {
             return Ok(url);
         }
         let roots = self.page_roots.join(", ");
-        Err(Denied { rule: Rule::Root, message: format!("expected a file below {roots}, saw {url}") })
+        Err(Denied { rule: Rule::Root, message: format!("{url} is not a file below {roots}") })
     }
 
     /// Checks that a run may act in a frame of this origin, serialised as browsers do.
@@ -607,7 +607,7 @@ impl Policy {
     /// [`Denied`] with rule `origin` or `privateAddress`; opaque origins are never allowed.
     pub fn acting_in(&self, origin: &str) -> Result<(), Denied> {
         if origin == "null" {
-            return Err(Denied { rule: Rule::Origin, message: "expected an allowed origin, saw an opaque one".into() });
+            return Err(Denied { rule: Rule::Origin, message: "an opaque origin is not an allowed origin".into() });
         }
         self.navigation(origin).map(drop)
     }
@@ -679,17 +679,17 @@ impl Policy {
 
 fn not_open(url: &Url) -> Denied {
     let (rule, what) = if is_private(url) {
-        (Rule::PrivateAddress, "a public address or an origin that was allowed by name")
+        (Rule::PrivateAddress, "a public address, and not allowed by name")
     } else {
         (Rule::Origin, "an allowed origin")
     };
-    Denied { rule, message: format!("expected {what}, saw {}", url.origin().ascii_serialization()) }
+    Denied { rule, message: format!("{} is not {what}", url.origin().ascii_serialization()) }
 }
 
 fn parse_url(text: &str) -> Result<Url, Denied> {
     let url = Url::parse(text).map_err(|error| Denied {
         rule: Rule::Unparsable,
-        message: format!("expected an absolute URL, saw `{}` ({error})", excerpt(text, 200)),
+        message: format!("`{}` is not an absolute URL ({error})", excerpt(text, 200)),
     })?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Denied { rule: Rule::UserInfo, message: "expected a URL without user name and password".into() });
@@ -705,7 +705,7 @@ fn parse_url(text: &str) -> Result<Url, Denied> {
         scheme => Err(Denied {
             rule: Rule::Scheme,
             message: format!(
-                "expected http, https or about:blank, saw {}:",
+                "{}: URLs are not allowed, only http, https and about:blank",
                 scheme.chars().take(40).collect::<String>()
             ),
         }),

@@ -185,7 +185,7 @@ impl<'de> Deserialize<'de> for WireText {
                     _ => Err(D::Error::custom("expected {\"redacted\": 32 hexadecimal digits}")),
                 }
             }
-            other => Err(D::Error::custom(format!("expected a string, saw {}", crate::wire::shape(&other)))),
+            other => Err(D::Error::custom(format!("must be a string, not {}", crate::wire::shape(&other)))),
         }
     }
 }

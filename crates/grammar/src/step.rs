@@ -112,7 +112,7 @@ impl Step {
 fn conditions(object: &mut Object, field: &str) -> Result<Vec<Condition>, ReadError> {
     let list: Vec<Condition> = wire::take(object, field)?.unwrap_or_default();
     if list.len() > MAX_CONDITIONS {
-        let message = format!("expected at most {MAX_CONDITIONS} conditions, saw {}", list.len());
+        let message = format!("{} conditions are more than the limit of {MAX_CONDITIONS}", list.len());
         return Err(ReadError::new(message).under(field));
     }
     Ok(list)

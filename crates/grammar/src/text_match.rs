@@ -21,7 +21,7 @@ pub struct Pattern(String);
 #[non_exhaustive]
 pub enum PatternError {
     /// Longer than the bound.
-    #[error("expected a pattern of at most 1024 bytes, saw {0}")]
+    #[error("a pattern of {0} bytes is longer than the limit of 1024")]
     TooLong(usize),
     /// It does not compile.
     #[error("expected a regular expression of the Rust `regex` crate: {0}")]

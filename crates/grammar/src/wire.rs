@@ -118,7 +118,7 @@ pub fn check_version(seen: &str, own: &str) -> Result<(), ReadError> {
     {
         return Ok(());
     }
-    let message = format!("expected version {major}.x, saw `{}`", excerpt(seen, 40));
+    let message = format!("version `{}` cannot be read, only {major}.x", excerpt(seen, 40));
     Err(ReadError::new(message).under("schemaVersion"))
 }
 
@@ -222,7 +222,7 @@ macro_rules! tagged {
                 let tag = match object.remove($tag_field) {
                     Some(serde_json::Value::String(tag)) => tag,
                     Some(other) => return Err(ReadError::new(format!(
-                        "expected a string, saw {}", crate::wire::shape(&other))).under($tag_field)),
+                        "must be a string, not {}", crate::wire::shape(&other))).under($tag_field)),
                     None => return Err(ReadError::new(concat!("missing field `", $tag_field, "`"))),
                 };
                 match tag.as_str() {

@@ -79,7 +79,7 @@ fn the_login_plan_reads_and_is_a_plan_by_its_schema() {
 #[test]
 fn a_list_of_fields_is_not_an_object() {
     let directories_opened = PolicyFile::read(r#"{ "roots": [["/tmp"], []] }"#).unwrap_err();
-    assert_eq!(directories_opened.to_string(), "expected a policy: at /roots: expected an object, saw an array");
+    assert_eq!(directories_opened.to_string(), "expected a policy: at /roots: must be an object, not an array");
     for (plan, path) in [
         (r#"[ "1.0" ]"#, ""),
         (r#"{ "version": "1.0", "steps": [["click", "c1"]] }"#, "/steps/0"),
@@ -97,10 +97,10 @@ fn a_list_of_fields_is_not_an_object() {
 fn a_duplicate_member_is_an_error_at_any_depth() {
     for text in [r#"{ "roots": {}, "roots": { "read": ["/"] } }"#, r#"{ "roots": { "read": [], "read": ["/"] } }"#] {
         let error = PolicyFile::read(text).unwrap_err().to_string();
-        assert!(error.contains("once, saw `") && error.contains("line 1"), "{error}");
+        assert!(error.contains("` appears twice") && error.contains("line 1"), "{error}");
     }
     let plan = r#"{ "version": "1.0", "steps": [{ "type": "click", "type": "press", "keys": "Enter" }] }"#;
-    assert!(PlanDraft::read(plan, Author::Model).unwrap_err()[0].message.contains("saw `type` twice"));
+    assert!(PlanDraft::read(plan, Author::Model).unwrap_err()[0].message.contains("`type` appears twice"));
 }
 
 /// Returns the document with one member more in it and in each of its objects at `pointers`.
@@ -136,12 +136,12 @@ fn members_of_a_later_minor_version_are_ignored_and_another_major_version_is_ref
         later["schemaVersion"] = version.into();
         later["steps"] = json!("of another form");
         let error = RunReport::read(&later.to_string()).unwrap_err().to_string();
-        assert_eq!(error, format!("at /schemaVersion: expected version 1.x, saw `{version}`"));
+        assert_eq!(error, format!("at /schemaVersion: version `{version}` cannot be read, only 1.x"));
         let mut other = own.clone();
         other["schemaVersion"] = version.into();
         assert!(!OBSERVATION.is_valid(&other), "{version}");
         assert_eq!(Observation::read(&other.to_string()).unwrap_err().to_string(), error);
-        assert!(serde_json::from_value::<Observation>(other).unwrap_err().to_string().contains("expected version 1.x"));
+        assert!(serde_json::from_value::<Observation>(other).unwrap_err().to_string().contains("read, only 1.x"));
     }
 }
 

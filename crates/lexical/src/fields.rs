@@ -122,7 +122,7 @@ fn everywhere<'a>(page: &Page<'a>, body: Span<'_>) -> Option<Result<Vec<Entry<'a
     }
     let fields = page.find_all(&Phrase { role: Some(RoleWord::Field), ..phrase.clone() }, &is_text_field);
     if phrase.amount == Amount::Both && fields.len() != 2 || fields.is_empty() {
-        return Some(Err(Served::Ask(format!("expected the fields of {:?}, saw {}", phrase.raw, fields.len()))));
+        return Some(Err(Served::Ask(format!("{:?} names {} fields of the page", phrase.raw, fields.len()))));
     }
     // `the password "x"`: the words before the value must name a field.
     let said = body.cut(0, at);

@@ -74,7 +74,7 @@ fn method_of(action: &Fetch) -> Done<Method> {
         [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
     let stated = action.method.as_ref().map_or("GET", |method| method.as_str());
     let method = METHODS.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(stated));
-    let unknown = || format!("expected a method such as GET or POST, saw `{}`", shown(stated, 20));
+    let unknown = || format!("`{}` is not a method such as GET or POST", shown(stated, 20));
     method.ok_or_else(|| Failed::new(Delivery::NotSent, Cause::InvalidArgument, unknown()))
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Insta
         let file = root.open(&path).map_err(|error| unusable(&error))?;
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| unusable(&error))?;
         if bytes.len() > limit {
-            let message = format!("expected a file of at most {limit} bytes, saw {}", about.len());
+            let message = format!("a file of {} bytes is larger than the limit of {limit}", about.len());
             return refused(Delivery::NotSent, Cause::InvalidArgument, message);
         }
         Ok((Delivery::NotSent, content(bytes)))

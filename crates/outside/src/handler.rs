@@ -109,8 +109,7 @@ impl ActionHandler for OutsideHandler {
                 shell::call(step.policy(), action, self.options.path.as_deref(), limit, until).await
             }
             other => {
-                let message =
-                    format!("expected fetch, readFile, writeFile or shell, saw `{}`", other.kind().meta().name);
+                let message = format!("`{}` is not fetch, readFile, writeFile or shell", other.kind().meta().name);
                 refused(Delivery::NotSent, Cause::Unsupported, message)
             }
         };

@@ -56,13 +56,13 @@ pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, lim
     let Ended { out, .. } = ended(command, Some(args.to_string()), outside, path, limit, until).await?;
     let seen = || shown(&String::from_utf8_lossy(&out.bytes), 100);
     if out.left_out > 0 {
-        let message = format!("expected `{name}` to print at most {limit} bytes, saw {} more", out.left_out);
+        let message = format!("`{name}` printed {} bytes more than the limit of {limit}", out.left_out);
         return refused(Delivery::Sent, Cause::PostconditionFailed, message);
     }
     match serde_json::from_slice(&out.bytes) {
         Ok(data) => Ok((Delivery::Sent, data)),
         Err(error) => {
-            let message = format!("expected `{name}` to print a JSON document, saw `{}` ({error})", seen());
+            let message = format!("`{name}` printed no JSON document: `{}` ({error})", seen());
             refused(Delivery::Sent, Cause::PostconditionFailed, message)
         }
     }
@@ -146,7 +146,7 @@ async fn ended(
     if !status.success() {
         let seen = status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
         let start: String = String::from_utf8_lossy(&err.bytes).chars().take(500).collect();
-        let message = format!("expected exit code 0, saw {seen}");
+        let message = format!("the command ended with {seen}, not exit code 0");
         let mut failed = Failed::new(Delivery::Sent, Cause::PostconditionFailed, message);
         failed.failure.facts.expected = Some("exit code 0".to_owned());
         failed.failure.facts.seen = Some(if start.is_empty() { seen } else { format!("{seen}: {start}") });

@@ -43,14 +43,14 @@ async fn data(file: &Value, step: Value) -> Value {
             assert!(post.iter().all(|one| one.verdict.holds()), "what was done is an effect: {post:?}");
             success.data.unwrap()
         }
-        StepOutcome::Failed(failure) => panic!("expected success, saw {failure:?}"),
+        StepOutcome::Failed(failure) => panic!("the step failed: {failure:?}"),
     }
 }
 
 async fn failed(file: &Value, step: Value) -> StepFailure {
     match run(file, step).await {
         StepOutcome::Failed(failure) => *failure,
-        StepOutcome::Succeeded(success) => panic!("expected a failure, saw {success:?}"),
+        StepOutcome::Succeeded(success) => panic!("the step succeeded: {success:?}"),
     }
 }
 
@@ -415,11 +415,7 @@ async fn a_registered_program_that_fails_or_prints_no_json_says_so() {
         (Cause::PostconditionFailed, Some("exit code 4: no stock\n"))
     );
     let failure = failed(&stock("echo hello"), lookup(&json!("p-1"))).await;
-    assert!(
-        failure.message.starts_with("expected `stock` to print a JSON document, saw `hello"),
-        "{}",
-        failure.message
-    );
+    assert!(failure.message.starts_with("`stock` printed no JSON document: `hello"), "{}", failure.message);
     let failure = failed(&stock("cat"), lookup(&json!(7))).await;
     assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::InvalidArgument, false));
     assert_eq!(failure.message, "args/sku: expected a string, saw 7");

@@ -13,7 +13,7 @@ pub enum ProbeError {
     #[error(transparent)]
     Wire(CallError),
     /// Our script answered something that does not read.
-    #[error("expected an answer of the script in its shape, saw another")]
+    #[error("the answer of the script does not have its shape")]
     Malformed {
         /// Line and column in the answer, and the mismatch found there.
         #[source]
@@ -26,7 +26,7 @@ pub enum ProbeError {
         message: String,
     },
     /// A frame of the locator's path was not found, or not uniquely.
-    #[error("expected one frame for part {part} of the frame path, saw {matches}")]
+    #[error("{matches} frames match part {part} of the frame path, not one")]
     FramePath {
         /// Which part of the path, from 0.
         part: usize,

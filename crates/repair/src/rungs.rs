@@ -67,7 +67,7 @@ impl fmt::Display for Rung {
 
 /// A name that is no rung.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected rungs separated by commas ({}), saw `{seen}`", Rung::ALL.map(Rung::name).join(", "))]
+#[error("`{seen}` is not among the rungs, which are separated by commas ({})", Rung::ALL.map(Rung::name).join(", "))]
 pub struct UnknownRung {
     seen: String,
 }
@@ -125,6 +125,6 @@ mod tests {
         assert_eq!("".parse(), Ok(Rungs::only(&[])));
         assert_eq!(Rung::ALL.map(Rung::name).join(",").parse(), Ok(Rungs::default()));
         let error = "jump".parse::<Rungs>().unwrap_err().to_string();
-        assert!(error.contains("dismiss") && error.ends_with("saw `jump`"), "{error}");
+        assert!(error.contains("dismiss") && error.starts_with("`jump` is not "), "{error}");
     }
 }

@@ -33,7 +33,7 @@ impl FromStr for PeerScript {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let (name, script) = text.split_once('=').with_context(|| format!("expected NAME=SCRIPT, saw {text}"))?;
+        let (name, script) = text.split_once('=').with_context(|| format!("{text} is not NAME=SCRIPT"))?;
         Ok(Self { name: name.to_owned(), script: script.into() })
     }
 }

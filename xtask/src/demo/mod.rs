@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
     let task_done = show("A task in words", &mut task, &chrome)?;
 
     let plan = root().join(PLAN);
-    ensure!(plan.is_file(), "expected a plan in {}, saw no file", plan.display());
+    ensure!(plan.is_file(), "there is no plan at {}", plan.display());
     let mut file = Command::new(&cuebook);
     file.arg("exec").arg(&plan).args(["--url", &login, "--json"]);
     let plan_done = show("A plan from a file", &mut file, &chrome)?;

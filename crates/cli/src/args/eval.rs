@@ -126,7 +126,7 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
         let (first, last) = text.split_once("..")?;
         Some(first.trim().parse().ok()?..last.trim().parse().ok()?)
     };
-    range().filter(|range| !range.is_empty()).ok_or_else(|| format!("expected seeds such as 0..10, saw {text:?}"))
+    range().filter(|range| !range.is_empty()).ok_or_else(|| format!("{text:?} is not a range of seeds such as 0..10"))
 }
 
 /// An error of models.
@@ -176,12 +176,12 @@ impl FromStr for Errors {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, share) = text.split_once(':').unwrap_or((text, "0.2"));
         let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-        let share = share.ok_or_else(|| format!("expected a share from 0 to 1, saw {text:?}"))?;
+        let share = share.ok_or_else(|| format!("the share in {text:?} is not a number from 0 to 1"))?;
         let kinds: Vec<ModelError> =
             ModelError::ALL.iter().filter(|(own, _)| *own == name || name == "any").map(|(_, kind)| *kind).collect();
         if kinds.is_empty() {
             let known: Vec<&str> = ModelError::ALL.iter().map(|(name, _)| *name).collect();
-            return Err(format!("expected any or one of {}, saw {name:?}", known.join(", ")));
+            return Err(format!("{name:?} is not an error of models: use any or one of {}", known.join(", ")));
         }
         Ok(Self { kinds, share })
     }

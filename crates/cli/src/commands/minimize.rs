@@ -95,7 +95,7 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
     let dir = RunDir::open(&args.run).map_err(|error| unreadable(&error))?;
     let run = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
     let Some(recorded) = Signature::of(&run) else {
-        let message = "expected a run that ended with a step that failed, saw none";
+        let message = "the run did not end with a step that failed";
         return Err(Refusal::invalid(ErrorCode::InvalidPlan, message));
     };
     let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential)?;

@@ -117,7 +117,7 @@ fn baseline(path: &Path) -> Result<Summary, String> {
         .map_err(|error| format!("{}: expected the output of `cuebook stats --json`: {error}", path.display()))?;
     // Every member is optional, so that a file of an earlier version is read; one without runs is another document.
     if summary.runs.total == 0 {
-        return Err(format!("{}: expected the output of `cuebook stats --json`, saw no runs", path.display()));
+        return Err(format!("{} has no runs: it is not the output of `cuebook stats --json`", path.display()));
     }
     Ok(summary)
 }

@@ -108,12 +108,12 @@ impl Suite {
         let base = match (base, &raw.url) {
             (Some(base), _) => Some(Url::parse(base).map_err(|error| wrong(None, format!("--url {base}: {error}")))?),
             (None, Some(own)) => Some(Url::parse(own.get_ref()).map_err(|error| {
-                wrong(Some(own.span().start), format!("expected an absolute URL, saw {:?}: {error}", own.get_ref()))
+                wrong(Some(own.span().start), format!("{:?} is not an absolute URL: {error}", own.get_ref()))
             })?),
             (None, None) => None,
         };
         if raw.cases.is_empty() {
-            return Err(wrong(None, "expected at least one [[case]], saw none".to_owned()));
+            return Err(wrong(None, "the suite has no [[case]]".to_owned()));
         }
         let mut cases: Vec<Case> = Vec::new();
         for raw in raw.cases {
@@ -154,7 +154,7 @@ impl RawCase {
         let name_at = self.name.span().start;
         let name = self.name.into_inner();
         if slug(&name).is_empty() || name.chars().count() > 100 {
-            let message = format!("expected a name of at most 100 characters with letters or digits, saw {name:?}");
+            let message = format!("{name:?} is not a name of at most 100 characters with letters or digits");
             return Err(wrong(Some(name_at), message));
         }
         let narrative_at = self.narrative.as_ref().map_or(name_at, |narrative| narrative.span().start);
@@ -163,8 +163,7 @@ impl RawCase {
             return Err(wrong(Some(narrative_at), format!("the narrative of {name:?} is empty")));
         }
         if narrative.is_none() && self.plan.is_none() {
-            let message =
-                format!("{name:?} has no steps: expected a `narrative` for a planner, or a `plan`, saw neither");
+            let message = format!("{name:?} has no steps: it needs a `narrative` for a planner, or a `plan`");
             return Err(wrong(Some(name_at), message));
         }
         let url_at = self.url.as_ref().map_or(at, |url| url.span().start);
@@ -180,10 +179,7 @@ impl RawCase {
         let expect_at = self.expect.span().start;
         let expect = self.expect.into_inner();
         if expect.is_empty() {
-            return Err(wrong(
-                Some(expect_at),
-                format!("expected at least one condition in `expect` of {name:?}, saw none"),
-            ));
+            return Err(wrong(Some(expect_at), format!("the `expect` of {name:?} has no conditions")));
         }
         let mut named = expect.iter().flat_map(Condition::targets);
         if let Some(target) = named.find(|target| !self.candidates.contains_key(*target)) {
@@ -194,7 +190,7 @@ impl RawCase {
         for (step, secret) in self.credentials {
             let number = step.get_ref().parse().ok().filter(|number| *number > 0);
             let number = number.ok_or_else(|| {
-                wrong(Some(step.span().start), format!("expected the number of a step, saw {:?}", step.get_ref()))
+                wrong(Some(step.span().start), format!("{:?} is not the number of a step", step.get_ref()))
             })?;
             credentials.insert(number, CredentialRef::new(secret));
         }
@@ -272,19 +268,19 @@ mod tests {
     fn what_is_wrong_is_an_error_with_its_line() {
         let url = "url = \"http://shop.test/\"\n";
         let cases = [
-            (String::new(), "expected at least one [[case]]"),
+            (String::new(), "the suite has no [[case]]"),
             ("cases = []\n".to_owned(), "1: unknown field `cases`"),
-            (format!("url = \"shop\"\n{CASE}"), "1: expected an absolute URL"),
+            (format!("url = \"shop\"\n{CASE}"), "1: \"shop\" is not an absolute URL"),
             (CASE.to_owned(), "1: the `url` of \"Log in\": neither"),
             (format!("{url}[[case]]\nname = \"x\"\n"), "2: missing field `expect`"),
             (format!("{url}{}", CASE.replace("narrative", "#")), "3: \"Log in\" has no steps"),
             (format!("{url}{CASE}prio = 1\n"), "6: unknown field `prio`"),
             (format!("{url}{CASE}priority = \"urgent\"\n"), "6: unknown variant `urgent`"),
             (format!("{url}{CASE}\n{CASE}"), "8: the name \"Log in\" is taken"),
-            (format!("{url}{}", CASE.replace("Log in\"\nn", "?\"\nn")), "3: expected a name"),
+            (format!("{url}{}", CASE.replace("Log in\"\nn", "?\"\nn")), "3: \"?\" is not a name"),
             (format!("{url}{}", CASE.replace("pattern", "patern")), "5:"),
             (format!("{url}{}", CASE.replace("urlMatches", "urlSings")), "5:"),
-            (format!("{url}{}", CASE.replace("[{", "[] #")), "5: expected at least one condition"),
+            (format!("{url}{}", CASE.replace("[{", "[] #")), "5: the `expect` of \"Log in\" has no conditions"),
             (
                 format!(
                     "{url}{}",
@@ -292,11 +288,11 @@ mod tests {
                 ),
                 "5: `expect` of \"Log in\" names x",
             ),
-            (format!("{url}{CASE}credentials = {{ first = \"x\" }}\n"), "6: expected the number of a step"),
+            (format!("{url}{CASE}credentials = {{ first = \"x\" }}\n"), "6: \"first\" is not the number of a step"),
         ];
         for (text, expected) in cases {
             let error = read(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));
-            assert!(error.starts_with(expected), "{text}\nexpected {expected}\nsaw {error}");
+            assert!(error.starts_with(expected), "{text}: {error}, not {expected}");
         }
     }
 

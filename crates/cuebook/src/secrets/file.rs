@@ -32,7 +32,7 @@ pub enum SecretsError {
     },
     /// Others may read or write it, or it is another user's.
     #[error(
-        "expected {} to be yours and closed to others, saw mode {mode:o} of user {owner} (`chmod 600` closes it)",
+        "{} is not yours alone: it has mode {mode:o} and user {owner} (`chmod 600` closes it)",
         path.display()
     )]
     Open {
@@ -126,9 +126,9 @@ fn declared(entry: Entry) -> Result<Declared, &'static str> {
         return Err("expected exactly one of `value`, `variable`, `command` and `keyring`");
     };
     match &source {
-        Source::Value(value) if value.expose().is_empty() => return Err("expected a value, saw an empty one"),
+        Source::Value(value) if value.expose().is_empty() => return Err("the value is empty"),
         Source::Command(words) if words.first().is_none_or(String::is_empty) => {
-            return Err("expected a command as a list of words, saw an empty one");
+            return Err("the command is empty, not a list of words");
         }
         _ => {}
     }

@@ -49,7 +49,7 @@ fn a_file_that_others_may_read_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for mode in [0o644, 0o640, 0o604, 0o620, 0o660] {
         let error = Secrets::on(None).with_file(&file(folder.path(), "a.value = \"x\"", mode)).unwrap_err().to_string();
-        assert!(error.contains(&format!("saw mode {mode:o}")) && error.contains("chmod 600"), "{error}");
+        assert!(error.contains(&format!("mode {mode:o}")) && error.contains("chmod 600"), "{error}");
     }
     for mode in [0o600, 0o400] {
         let secrets = Secrets::on(None).with_file(&file(folder.path(), "a.value = \"x\"", mode)).unwrap();
@@ -69,8 +69,8 @@ fn a_file_of_another_form_is_refused_without_its_values() {
         ("[a]\nvalue = \"hunter2\"\nfields = \"hunter2\"", "unknown variant `hunter2`"),
         ("[a]", "the secret `a`: expected exactly one of"),
         ("[a]\nvalue = \"hunter2\"\nvariable = \"B\"", "expected exactly one of"),
-        ("[a]\nvalue = \"\"", "saw an empty one"),
-        ("[a]\ncommand = []", "saw an empty one"),
+        ("[a]\nvalue = \"\"", "the value is empty"),
+        ("[a]\ncommand = []", "the command is empty"),
         ("[A]\nvalue = \"hunter2\"", "expected a name of a-z"),
         ("[a]\nvalue = \"hunter2\"\norigins = [\"shop.test\"]", "expected exact origins"),
         ("[a]\nvalue = \"hunter2\"\norigins = [\"https://shop.test/login\"]", "expected exact origins"),

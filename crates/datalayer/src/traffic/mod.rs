@@ -246,7 +246,7 @@ impl Exchanges {
         };
         let mut exchanges = Self { source: BufReader::new(file), buffer: Vec::new(), path, line: 0 };
         let setting: Setting = exchanges.read().unwrap_or_else(|| {
-            Err(exchanges.wrong(DataError::NotAnEntry(ReadError::new("expected a setting, saw an empty file"))))
+            Err(exchanges.wrong(DataError::NotAnEntry(ReadError::new("the file is empty: it lacks its setting"))))
         })?;
         wire::check_version(&setting.schema_version, TRAFFIC_VERSION)
             .map_err(|error| exchanges.wrong(DataError::NotAnEntry(error)))?;

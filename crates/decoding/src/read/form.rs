@@ -33,9 +33,9 @@ pub fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
         Some(form) => read_as(form, text, author),
         None => {
             let text = json::plain(text);
-            let seen = if text.is_empty() { "nothing".to_owned() } else { format!("`{}`", json::seen(text)) };
+            let seen = if text.is_empty() { "an empty text".to_owned() } else { format!("`{}`", json::seen(text)) };
             let forms = "a plan: JSON, calls of tools, <Action>…</Action>, or a line such as click(c3)";
-            Err(vec![malformed("", format!("expected {forms}; saw {seen}"))].into())
+            Err(vec![malformed("", format!("{seen} is not {forms}"))].into())
         }
     }
 }

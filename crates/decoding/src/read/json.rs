@@ -47,7 +47,7 @@ fn find_twice(value: &Value, path: &str, violations: &mut Vec<Violation>) {
                 let plain = plain_name(name);
                 if plain.as_ref().is_some_and(|plain| plain != name && object.contains_key(plain)) {
                     let plain = plain.unwrap_or_default();
-                    let message = format!("expected `{plain}` once only, saw it as `{name}` too");
+                    let message = format!("`{plain}` appears twice, once as `{name}`");
                     violations.push(malformed(format!("{path}/{name}"), message));
                 }
                 let at = format!("{path}/{name}");
@@ -87,7 +87,7 @@ fn folded(value: Value) -> Result<(Value, Option<usize>), Violations> {
             steps.len() - 1
         }
         other => {
-            let message = format!("expected an array of steps, saw {}", wire::shape(other));
+            let message = format!("must be an array of steps, not {}", wire::shape(other));
             return Err(vec![malformed("/steps", message)].into());
         }
     };
@@ -153,7 +153,7 @@ pub(super) fn find(text: &str, author: Author) -> Result<Document<'_>, Violation
     let mut plans = found.iter().filter(|document| document.is_plan());
     let first = plans.next();
     if plans.next().is_some() {
-        return Err(vec![malformed("", "expected one plan, saw several")].into());
+        return Err(vec![malformed("", "there is more than one plan")].into());
     }
     if let Some(document) = first.or(found.first()) {
         return Ok(*document);
@@ -162,7 +162,7 @@ pub(super) fn find(text: &str, author: Author) -> Result<Document<'_>, Violation
     let message = match start.map(serde_json::from_str::<IgnoredAny>) {
         Some(Err(error)) => format!("expected a JSON document: {error}"),
         _ if text.is_empty() => whole.message,
-        _ => format!("expected a JSON document, saw `{}`", seen(text)),
+        _ => format!("`{}` is not a JSON document", seen(text)),
     };
     Err(vec![malformed("", message)].into())
 }

@@ -57,7 +57,7 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
         return Err(violations.into());
     }
     if steps.is_empty() {
-        return Err(vec![malformed("/steps", "expected at least one line with a step, saw none")].into());
+        return Err(vec![malformed("/steps", "there is no line with a step")].into());
     }
     let mut draft = json::draft(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
     draft.reasoning_summary = (!reasoning.is_empty()).then(|| LongText::cut(&reasoning));

@@ -21,7 +21,7 @@ pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations
         Value::Array(steps) => Map::from_iter([("steps".to_owned(), Value::Array(steps))]),
         step @ Value::Object(_) => Map::from_iter([("steps".to_owned(), Value::Array(vec![step]))]),
         other => {
-            let message = format!("expected steps of `tool` and `args`, saw {}", cuebook_grammar::wire::shape(&other));
+            let message = format!("must be steps of `tool` and `args`, not {}", cuebook_grammar::wire::shape(&other));
             return Err(vec![malformed("", message)].into());
         }
     };
@@ -43,20 +43,20 @@ pub(super) fn read(value: Value, author: Author) -> Result<PlanDraft, Violations
 
 fn translate(step: &mut Value, path: &str) -> Result<(), Violation> {
     let Value::Object(object) = step else {
-        return Err(malformed(path, format!("expected a step object, saw {}", cuebook_grammar::wire::shape(step))));
+        return Err(malformed(path, format!("a step must be an object, not {}", cuebook_grammar::wire::shape(step))));
     };
     let Some(tool) = object.remove("tool") else { return Ok(()) };
     let Value::String(tool) = tool else {
         return Err(malformed(
             format!("{path}/tool"),
-            format!("expected a string, saw {}", cuebook_grammar::wire::shape(&tool)),
+            format!("must be a string, not {}", cuebook_grammar::wire::shape(&tool)),
         ));
     };
     let args = match object.remove("args") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(args)) => args,
         Some(other) => {
-            let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
+            let message = format!("the arguments must be an object, not {}", cuebook_grammar::wire::shape(&other));
             return Err(malformed(format!("{path}/args"), message));
         }
     };
@@ -105,7 +105,7 @@ fn action_of(tool: &str, args: Map<String, Value>, path: &str) -> Result<Map<Str
 /// Adds a member that is not there yet: neither arguments nor their other names override one another.
 fn set(step: &mut Map<String, Value>, name: String, value: Value, path: &str) -> Result<(), Violation> {
     if step.contains_key(&name) {
-        return Err(malformed(format!("{path}/{name}"), format!("expected `{name}` once only, saw it twice")));
+        return Err(malformed(format!("{path}/{name}"), format!("`{name}` appears twice")));
     }
     step.insert(name, value);
     Ok(())

@@ -15,20 +15,20 @@ pub(super) fn is_in(text: &str) -> bool {
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     if text.matches("<Action>").count() > 1 {
-        return Err(vec![malformed("/action", "expected one <Action>, saw several")].into());
+        return Err(vec![malformed("/action", "there is more than one <Action>")].into());
     }
     if text.matches("<Thought>").count() > 1 {
-        return Err(vec![malformed("/thought", "expected one <Thought>, saw several")].into());
+        return Err(vec![malformed("/thought", "there is more than one <Thought>")].into());
     }
     // A plan beside the tags is a second one. What stands within them is theirs.
     let begin = text.find("<Thought>").or_else(|| text.find("<Action>")).and_then(|at| text.get(..at));
     let end = text.rsplit_once("</Action>").map(|(_, rest)| rest);
     if [begin, end].into_iter().flatten().any(json::holds_plan) {
-        return Err(vec![malformed("", "expected one plan, saw <Action> and a JSON plan")].into());
+        return Err(vec![malformed("", "there are two plans, an <Action> and one in JSON")].into());
     }
     let thought = between(text, "<Thought>", "</Thought>");
     let Some(action) = between(text, "<Action>", "</Action>") else {
-        return Err(vec![malformed("/action", "expected <Action>…</Action>, saw none")].into());
+        return Err(vec![malformed("/action", "there is no <Action>…</Action>")].into());
     };
     let step = line::step(action.trim(), &[line::Habit::NumbersAreIds])
         .map_err(|error| vec![malformed("/action", error.to_string())])?;

@@ -19,7 +19,7 @@ pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violation
     let mut found = Found::default();
     found.collect(value, "", 0);
     if found.steps.is_empty() && found.violations.is_empty() {
-        found.violations.push(malformed("", "expected at least one tool call, saw none"));
+        found.violations.push(malformed("", "there is no tool call"));
     }
     if !found.violations.is_empty() {
         return Err(found.violations.into());
@@ -56,9 +56,7 @@ impl Found {
                 let is_call = object.contains_key("arguments") || object.contains_key("input");
                 let is_twice = object.contains_key("arguments") && object.contains_key("input");
                 if is_twice || (object.contains_key("function") && is_call) {
-                    return self
-                        .violations
-                        .push(malformed(path, "expected the arguments of a call once, saw them twice"));
+                    return self.violations.push(malformed(path, "the arguments of a call appear twice"));
                 }
                 if let Some(function) = object.get("function") {
                     return self.collect(function, &format!("{path}/function"), depth + 1);
@@ -74,7 +72,7 @@ impl Found {
                 for wrapper in ["output", "choices", "message", "content", "tool_calls"] {
                     match object.get(wrapper) {
                         Some(Value::Array(choices)) if wrapper == "choices" && choices.len() > 1 => {
-                            let message = format!("expected one choice, saw {}", choices.len());
+                            let message = format!("there are {} choices, not one", choices.len());
                             self.violations.push(malformed(format!("{path}/choices"), message));
                         }
                         Some(Value::String(text)) => self.said.push(text.clone()),
@@ -110,11 +108,11 @@ impl Found {
                 }
             }
             Ok(other) => {
-                let message = format!("expected an object of arguments, saw {}", cuebook_grammar::wire::shape(&other));
+                let message = format!("the arguments must be an object, not {}", cuebook_grammar::wire::shape(&other));
                 self.violations.push(malformed(field, message));
             }
             Err(error) => {
-                self.violations.push(malformed(field, format!("expected an object of arguments: {error}")));
+                self.violations.push(malformed(field, format!("the arguments cannot be read: {error}")));
             }
         }
     }
@@ -129,7 +127,7 @@ fn step(name: &str, arguments: Map<String, Value>) -> Result<Map<String, Value>,
         (Some(verbs), Some(Value::String(verb))) if verbs.contains(&&**verb) => verb.clone(),
         (Some(verbs), seen) => {
             let seen = seen.map_or_else(|| "none".to_owned(), |seen| seen.to_string().chars().take(60).collect());
-            return Err(format!("expected one of {}, saw {seen}", verbs.join(", ")));
+            return Err(format!("must be one of {}, not {seen}", verbs.join(", ")));
         }
         (None, _) if is_verb(name) => name.to_owned(),
         // A tool that is no verb is a registered action, or nothing: `check` knows which.

@@ -295,7 +295,7 @@ fn tools_are_few_and_their_calls_read_back() {
     assert_eq!(read("history", json!({ "type": "reload", "tab": null })), Ok(json!([{ "type": "reload" }])));
     for arguments in [json!({}), json!({ "type": "click" }), json!({ "type": 7 })] {
         let error = read("history", arguments).unwrap_err();
-        assert!(error.contains("expected one of goBack, goForward, reload, switchTab, closeTab"), "{error}");
+        assert!(error.contains("must be one of goBack, goForward, reload, switchTab, closeTab"), "{error}");
     }
 }
 

@@ -21,7 +21,7 @@ fn a_plan_reads_alone_in_a_fence_within_prose_and_with_its_last_step_apart() {
     let expected = json!([{ "type": "click", "targetRef": "c3" }, { "type": "finish" }]);
     assert_eq!(steps(&plan.to_string()), expected);
     assert_eq!(steps(&format!("Sure! Here it is:\n```json\n{plan:#}\n```\nAnything else?")), expected);
-    assert_eq!(errors(&format!("{plan} {plan}")), [(String::new(), "expected one plan, saw several".to_owned())]);
+    assert_eq!(errors(&format!("{plan} {plan}")), [(String::new(), "there is more than one plan".to_owned())]);
     assert_eq!(steps(&format!("Of [1, 2] and {{\"a\": 1}}: {plan}")), expected, "what is no plan is prose");
 }
 
@@ -97,7 +97,7 @@ fn planner_output_reads_every_tool_of_its_vocabulary() {
     assert_eq!(draft.steps[2].explanation.as_deref(), Some("The name"));
     assert_eq!(
         errors(r#"{"steps": [{"tool": "click", "args": 3}]}"#),
-        [("/steps/0/args".to_owned(), "expected an object of arguments, saw a number".to_owned(),)]
+        [("/steps/0/args".to_owned(), "the arguments must be an object, not a number".to_owned(),)]
     );
 }
 
@@ -149,18 +149,18 @@ fn lines_read_with_thoughts_and_conditions() {
 #[test]
 fn what_is_no_plan_is_an_error_that_says_so() {
     for (text, path, part) in [
-        ("", "", "saw nothing"),
-        ("# Only a thought.", "", "saw `# Only a thought.`"),
-        ("I cannot help with that.", "", "expected a plan: JSON, calls of tools"),
+        ("", "", "an empty text is not a plan"),
+        ("# Only a thought.", "", "`# Only a thought.` is not a plan"),
+        ("I cannot help with that.", "", "is not a plan: JSON, calls of tools"),
         ("clack(c1)", "/steps/0", "a verb of the grammar"),
         ("{version: 1}", "", "key must be a string at line 1 column 2"),
         ("{\"steps\": [{\"type\": \"reload\"}, {\"ty", "", "EOF while parsing a string at line 1 column 35"),
         ("{\"steps\": [", "", "EOF while parsing a list"),
         ("{\"last\": {\"type\": \"clack\"}}", "/last/type", "clack"),
-        ("{\"steps\": 3}", "/steps", "expected an array of steps, saw a number"),
+        ("{\"steps\": 3}", "/steps", "must be an array of steps, not a number"),
         ("{\"steps\": [{\"type\": \"click\", \"targetRef\": true}]}", "/steps/0/targetRef", "expected a string"),
-        ("[{\"name\": \"click\", \"arguments\": \"{\"}]", "/0/arguments", "expected an object of arguments"),
-        ("{\"tool_calls\": []}", "", "expected at least one tool call"),
+        ("[{\"name\": \"click\", \"arguments\": \"{\"}]", "/0/arguments", "the arguments cannot be read"),
+        ("{\"tool_calls\": []}", "", "there is no tool call"),
     ] {
         let (seen, message) = errors(text).remove(0);
         assert_eq!(seen, path, "{text}: {message}");

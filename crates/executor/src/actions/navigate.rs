@@ -271,7 +271,7 @@ fn judge_status(status: u16, accepted: Option<&Statuses>) -> Part<()> {
     if is_accepted {
         return Ok(());
     }
-    let message = format!("expected status {expected} from the server, saw {status}");
+    let message = format!("the server answered with status {status}, not {expected}");
     let mut failure = StepFailure::new(Stage::Act, Cause::HttpError, message);
     failure.facts.status = Some(status);
     failure.facts.seen = Some(format!("status {status}"));

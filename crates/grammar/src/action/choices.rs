@@ -129,12 +129,12 @@ impl<'de> Deserialize<'de> for OptionChoice {
                 let traits: OptionTraits = wire::read(value).map_err(D::Error::custom)?;
                 let stated = [traits.value.is_some(), traits.label.is_some(), traits.index.is_some()];
                 match stated.into_iter().filter(|stated| *stated).count() {
-                    0 | 1 => Err(D::Error::custom("expected `value`, `label` or `index`, saw none, or null")),
+                    0 | 1 => Err(D::Error::custom("`value`, `label` or `index` is missing or null")),
                     _ => Ok(Self::Every(traits)),
                 }
             }
             other => Err(D::Error::custom(format!(
-                "expected a string, a number, or an object with `value`, `label` or `index`, saw {}",
+                "must be a string, a number, or an object with `value`, `label` or `index`, not {}",
                 wire::shape(&other)
             ))),
         }
@@ -172,7 +172,7 @@ impl<'de> Deserialize<'de> for OptionChoices {
                 Ok(Self { choices, is_list: true })
             }
             Value::Array(items) => {
-                Err(D::Error::custom(format!("expected at most {MAX_CHOICES} options, saw {}", items.len())))
+                Err(D::Error::custom(format!("{} options are more than the limit of {MAX_CHOICES}", items.len())))
             }
             one => {
                 let choice = wire::read(one).map_err(D::Error::custom)?;

@@ -232,7 +232,7 @@ impl<'de> Deserialize<'de> for Scalar {
         use serde::de::Error as _;
         let value = Value::deserialize(deserializer)?;
         let seen = crate::wire::shape(&value);
-        Self::new(value).ok_or_else(|| D::Error::custom(format!("expected a JSON scalar, saw {seen}")))
+        Self::new(value).ok_or_else(|| D::Error::custom(format!("must be a JSON scalar, not {seen}")))
     }
 }
 

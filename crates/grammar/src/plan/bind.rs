@@ -158,7 +158,7 @@ impl Plan {
     pub fn bind(&self, index: usize, observation: &Observation) -> Result<BoundStep, Violations> {
         let path = format!("/steps/{index}");
         let Some(checked) = self.steps.get(index) else {
-            let message = format!("expected a step below {}, saw {index}", self.steps.len());
+            let message = format!("there is no step {index}: the plan has {} (steps count from 0)", self.steps.len());
             return Err(vec![Violation::new(ViolationCode::InvalidArgument, path, message)].into());
         };
         let mut step = checked.step.clone();
@@ -187,7 +187,7 @@ impl Plan {
                     targets.insert(name.clone(), BoundTarget::Observed(Box::new(candidate.clone())));
                 }
                 Some(candidate) => {
-                    let message = format!("expected an unambiguous target, saw {}", candidate.title());
+                    let message = format!("the target is ambiguous: {}", candidate.title());
                     violations.push(Violation::new(ViolationCode::AmbiguousTarget, &path, message));
                 }
                 None => {
@@ -262,7 +262,7 @@ fn name_focused(action: &mut Action, observation: &Observation, path: &str) -> O
         [one] => press.target_ref = Some(one.id.into()),
         [first, second, ..] => {
             let message = format!(
-                "expected one element with the focus, saw {} and {}; name the target of the keys",
+                "{} and {} both have the focus; name the target of the keys",
                 first.title(),
                 second.title()
             );

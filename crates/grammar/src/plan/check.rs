@@ -124,11 +124,11 @@ impl PlanDraft {
         let mut violations = Vec::new();
         let mut policy = policy.lowered_to(self.autonomy_level);
         if self.steps.is_empty() {
-            violations.push(Violation::new(ViolationCode::EmptyPlan, "/steps", "expected at least one step, saw none"));
+            violations.push(Violation::new(ViolationCode::EmptyPlan, "/steps", "the plan has no steps"));
         }
         let most = if self.author == Author::Operator { MAX_STEPS } else { MODEL_STEPS };
         if self.steps.len() > most {
-            let message = format!("expected at most {most} steps, saw {}", self.steps.len());
+            let message = format!("{} steps are more than the limit of {most}", self.steps.len());
             violations.push(Violation::new(ViolationCode::TooManySteps, "/steps", message));
         }
         if let Some(domains) = self.context.as_ref().and_then(|context| context.allowed_domains.as_ref()) {
@@ -190,7 +190,7 @@ impl PlanDraft {
         for (name, locator) in &self.candidates {
             let path = format!("/candidates/{name}");
             if self.author != Author::Operator {
-                let message = "expected ids of observed candidates only, saw a declared locator".to_owned();
+                let message = "a model cannot declare locators, only name ids of observed candidates".to_owned();
                 violations.push(Violation::new(ViolationCode::DeclaredByModel, &path, message));
             }
             if name.as_str() == ScrollUntil::TEXT {
@@ -286,7 +286,7 @@ impl StepCheck<'_> {
         let Some(candidate) = candidate else {
             let message = if self.draft.author == Author::Operator {
                 let hint = if target.candidate_id().is_some() { "; observe again" } else { "" };
-                format!("expected an observed or declared target, saw `{target}`{hint}")
+                format!("`{target}` is neither observed nor declared{hint}")
             } else {
                 format!("`{target}` is no candidate{}", fitting(&step.action, self.observation))
             };
@@ -300,12 +300,12 @@ impl StepCheck<'_> {
                 .filter(|other| other.ambiguous && other.role == candidate.role && other.name == candidate.name)
                 .map(|other| other.id.to_string())
                 .collect();
-            let message = format!("expected an unambiguous target, saw {} ({})", twins.join(", "), candidate.title());
+            let message = format!("the target is ambiguous: {} ({})", twins.join(", "), candidate.title());
             self.report(ViolationCode::AmbiguousTarget, "", message);
         }
         if let Some(step) = left_page_at {
             let step = step + 1;
-            let message = format!("expected no observed candidate after step {step} leaves its page, saw `{target}`");
+            let message = format!("step {step} leaves the page of `{target}`, so no later step can name it");
             self.report(ViolationCode::AfterPageChange, "", message);
         }
         if self.draft.author != Author::Operator
@@ -382,26 +382,22 @@ impl StepCheck<'_> {
             }
             Action::ResolveSelector(a) => self.one_of_two("css", a.css.is_some(), "xpath", a.xpath.is_some()),
             Action::Select(a) if a.option.choices.is_empty() && !a.option.is_list => {
-                self.report(ViolationCode::InvalidArgument, "option", "expected an option, saw none");
+                self.report(ViolationCode::InvalidArgument, "option", "no option is named");
             }
             Action::Scroll(a)
                 if a.target_ref.is_none() && a.direction.is_none() && a.delta_x.is_none() && a.delta_y.is_none() =>
             {
-                self.report(
-                    ViolationCode::InvalidArgument,
-                    "",
-                    "expected a target, a direction or a distance, saw none",
-                );
+                self.report(ViolationCode::InvalidArgument, "", "a target, a direction or a distance is missing");
             }
             Action::Scroll(a) if a.direction.is_some() && (a.delta_x.is_some() || a.delta_y.is_some()) => {
-                let message = "expected a `direction` or a distance (`deltaX`, `deltaY`), saw both";
+                let message = "a `direction` and a distance (`deltaX`, `deltaY`) exclude each other";
                 self.report(ViolationCode::InvalidArgument, "direction", message);
             }
             Action::ScrollUntil(a) => self.search(a),
             Action::SwitchTab(a) if !is_operator => self.tab(Some(a.tab.get())),
             Action::CloseTab(a) if !is_operator => self.tab(a.tab.map(crate::wire::Count::get)),
             Action::Call(call) if self.policy.registered(&call.name).is_none() => {
-                let message = format!("expected a registered action, saw `{}`", call.name.escape_debug());
+                let message = format!("`{}` is not a registered action", call.name.escape_debug());
                 self.report(ViolationCode::UnknownAction, "name", message);
             }
             Action::SearchPage(search) if search.regex == Some(true) => {
@@ -413,8 +409,8 @@ impl StepCheck<'_> {
             _ => {}
         }
         if kind.is_raw() && !is_operator && !self.policy.profile().opens_raw_access() {
-            let message =
-                format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
+            let (own, verb) = (self.policy.profile().as_str(), kind.meta().name);
+            let message = format!("the profile {own} does not open `{verb}`, only unleashed does");
             self.deny(Rule::Profile, "type", message);
         }
     }
@@ -431,8 +427,8 @@ impl StepCheck<'_> {
             self.report(ViolationCode::InvalidCondition, field, message);
         }
         if kind.is_beyond_page() && !self.policy.profile().opens_raw_access() {
-            let message =
-                format!("expected a profile that opens `{}`, saw {}", kind.meta().name, self.policy.profile().as_str());
+            let (own, verb) = (self.policy.profile().as_str(), kind.meta().name);
+            let message = format!("the profile {own} does not open `{verb}`, only unleashed does");
             return self.deny(Rule::Profile, "type", message);
         }
         let outside = self.policy.outside();
@@ -456,10 +452,10 @@ impl StepCheck<'_> {
                 }
             }
             Action::ReadFile(_) if no_root && outside.read_roots.is_empty() => {
-                self.deny(Rule::Root, "path", "expected a declared directory to read from, saw none");
+                self.deny(Rule::Root, "path", "no directory is declared for reading (--root DIR declares one)");
             }
             Action::WriteFile(_) if no_root => {
-                self.deny(Rule::Root, "path", "expected a declared directory to write to, saw none");
+                self.deny(Rule::Root, "path", "no directory is declared for writing (add \"roots\" to the policy)");
             }
             _ => {}
         }
@@ -467,8 +463,8 @@ impl StepCheck<'_> {
 
     fn one_of_two(&mut self, first: &str, has_first: bool, second: &str, has_second: bool) {
         if has_first == has_second {
-            let seen = if has_first { "both" } else { "neither" };
-            let message = format!("expected `{first}` or `{second}`, saw {seen}");
+            let what = if has_first { "exclude each other" } else { "are both missing: name one" };
+            let message = format!("`{first}` and `{second}` {what}");
             self.report(ViolationCode::InvalidArgument, "", message);
         }
     }
@@ -477,11 +473,11 @@ impl StepCheck<'_> {
         let stated = [search.target_ref.is_some(), search.text.is_some(), search.condition.is_some()];
         let count = stated.into_iter().filter(|is_stated| *is_stated).count();
         if count != 1 {
-            let message = format!("expected one of `targetRef`, `text` and `condition`, saw {count}");
+            let message = format!("one of `targetRef`, `text` and `condition` is needed, not {count}");
             self.report(ViolationCode::InvalidArgument, "", message);
         }
         if search.text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            self.report(ViolationCode::VacuousCondition, "text", "expected a text to look for, saw a blank one");
+            self.report(ViolationCode::VacuousCondition, "text", "the text to look for is blank");
         }
         if matches!(search.direction, Some(Direction::Top | Direction::Bottom)) {
             let message = "expected `up`, `down`, `left` or `right`: what is looked for may lie on the way to the end";
@@ -494,7 +490,8 @@ impl StepCheck<'_> {
         if let Some(tab) = tab
             && usize::try_from(tab).is_ok_and(|tab| tab >= open)
         {
-            self.report(ViolationCode::InvalidArgument, "tab", format!("expected a tab below {open}, saw {tab}"));
+            let message = format!("there is no tab {tab}: {open} are open (tabs count from 0)");
+            self.report(ViolationCode::InvalidArgument, "tab", message);
         }
     }
 

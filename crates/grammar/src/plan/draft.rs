@@ -144,7 +144,7 @@ impl PlanDraft {
     pub fn read_value(value: Value, author: Author) -> Result<Self, Violations> {
         let malformed = |error: wire::ReadError| Violation::new(ViolationCode::Malformed, error.path, error.message);
         let Value::Object(plan) = value else {
-            let message = format!("expected a plan object, saw {}", wire::shape(&value));
+            let message = format!("a plan must be an object, not {}", wire::shape(&value));
             return Err(vec![Violation::new(ViolationCode::Malformed, "", message)].into());
         };
         let mut plan = lenient::plan(plan);
@@ -154,13 +154,13 @@ impl PlanDraft {
             && version != PLAN_VERSION
         {
             let seen: String = version.to_string().chars().take(40).collect();
-            let message = format!("expected version \"{PLAN_VERSION}\", saw {seen}");
+            let message = format!("version {seen} cannot be read, only \"{PLAN_VERSION}\"");
             return Err(vec![Violation::new(ViolationCode::UnsupportedVersion, "/version", message)].into());
         }
         let steps = match plan.remove("steps") {
             Some(Value::Array(items)) => items,
             Some(other) => {
-                let message = format!("expected an array of steps, saw {}", wire::shape(&other));
+                let message = format!("must be an array of steps, not {}", wire::shape(&other));
                 violations.push(Violation::new(ViolationCode::Malformed, "/steps", message));
                 Vec::new()
             }
@@ -192,7 +192,7 @@ impl PlanDraft {
                 }
                 Value::Null => {}
                 other => {
-                    let message = format!("expected an object of locators, saw {}", wire::shape(&other));
+                    let message = format!("must be an object of locators, not {}", wire::shape(&other));
                     violations.push(Violation::new(ViolationCode::Malformed, "/candidates", message));
                 }
             }

@@ -42,7 +42,7 @@ pub(super) fn support_violation(
     if !candidate.supports(need) {
         let keys = if need == Capability::Value { keys_of(candidate) } else { None };
         let others = keys.map_or_else(|| fitting(action, observation), |keys| format!("; {keys}"));
-        let message = format!("expected a target for `{verb}`, saw {} {}{others}", candidate.id, candidate.title());
+        let message = format!("{} {} is not a target for `{verb}`{others}", candidate.id, candidate.title());
         return Some((ViolationCode::UnsupportedVerb, message));
     }
     if let Action::Select(select) = action
@@ -61,7 +61,7 @@ pub(super) fn support_violation(
                 Choice::Index(index) => format!("position {}", index.get()),
                 Choice::Every(traits) => serde_json::to_string(traits).unwrap_or_default(),
             };
-            let message = format!("expected one of the options {known:?}, saw {seen}");
+            let message = format!("there is no option {seen}; the options are {known:?}");
             return Some((ViolationCode::OptionNotFound, message));
         }
     }

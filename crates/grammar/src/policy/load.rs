@@ -128,7 +128,7 @@ impl Policy {
         }
         let origin = url.origin().ascii_serialization();
         Err(if private {
-            let message = format!("expected a public address or an origin that was allowed by name, saw {origin}");
+            let message = format!("{origin} is not a public address, and not allowed by name");
             Denied { rule: Rule::PrivateAddress, message }
         } else {
             let message =
@@ -163,7 +163,7 @@ fn loadable(url: &str) -> Result<Url, Denied> {
     if matches!(url.scheme(), "http" | "https") {
         return Ok(url);
     }
-    Err(Denied { rule: Rule::Scheme, message: format!("expected http or https, saw {}:", url.scheme()) })
+    Err(Denied { rule: Rule::Scheme, message: format!("{}: URLs are not allowed, only http and https", url.scheme()) })
 }
 
 #[cfg(test)]

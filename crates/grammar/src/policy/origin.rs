@@ -18,7 +18,7 @@ pub struct OriginRule {
 /// An entry of an allowlist that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected a host, `*.host` with a host that is not a public suffix, or an origin such as https://host:port, saw `{seen}`"
+    "`{seen}` is not a host, `*.host` with a host that is not a public suffix, or an origin such as https://host:port"
 )]
 pub struct BadOriginRule {
     /// The start of what was seen, escaped.

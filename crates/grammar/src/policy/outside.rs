@@ -66,7 +66,7 @@ pub enum BadCommand {
     #[error("`{0}` needs a shell, and none reads it: quote it, or for `shell` declare the whole line in `shellLines`")]
     Shell(char),
     /// Nothing, or more words than there may be.
-    #[error("expected 1 to {MAX_WORDS} words, saw {0}")]
+    #[error("a command has 1 to {MAX_WORDS} words, not {0}")]
     Count(usize),
 }
 

@@ -66,14 +66,14 @@ pub enum BadRequestRule {
     #[error(transparent)]
     Origin(#[from] BadOriginRule),
     /// A word that is not a method.
-    #[error("expected a method such as POST, saw `{seen}`")]
+    #[error("`{seen}` is not a method such as POST")]
     Method {
         /// The start of what was seen, escaped.
         seen: String,
     },
     /// The URL that is rewritten, or the one that replaces it, has a `*` other than at its end, or only one of them has
     /// one.
-    #[error("expected `*` at the end of both URLs of a rewriting rule or of neither, saw `{seen}`")]
+    #[error("`{seen}`: a rewriting rule has `*` at the end of both URLs or of neither")]
     Star {
         /// The start of what was seen, escaped.
         seen: String,
@@ -280,7 +280,7 @@ impl Policy {
     #[must_use]
     pub fn requesting(&self, method: &str, url: &str, gated: bool) -> RequestVerdict {
         let Ok(parsed) = Url::parse(url) else {
-            let message = format!("expected an absolute URL, saw `{}`", excerpt(url, 200));
+            let message = format!("`{}` is not an absolute URL", excerpt(url, 200));
             return RequestVerdict::Deny(Denied { rule: Rule::Unparsable, message });
         };
         let is_safe = ["GET", "HEAD", "OPTIONS"].iter().any(|safe| safe.eq_ignore_ascii_case(method));
@@ -385,13 +385,10 @@ mod tests {
     #[test]
     fn rules_that_cannot_be_used_are_errors() {
         for (rules, expected) in [
-            (json!([{ "url": "https://*.com/x", "do": "deny" }]), "expected a host"),
-            (json!([{ "url": "https://shop.test/", "methods": ["P OST"], "do": "deny" }]), "expected a method"),
-            (
-                json!([{ "url": "shop.test/a*b", "do": { "rewrite": "https://shop.test/c" } }]),
-                "expected `*` at the end",
-            ),
-            (json!([{ "url": "shop.test/a*", "do": { "rewrite": "https://shop.test/c" } }]), "expected `*` at the end"),
+            (json!([{ "url": "https://*.com/x", "do": "deny" }]), "is not a host"),
+            (json!([{ "url": "https://shop.test/", "methods": ["P OST"], "do": "deny" }]), "is not a method"),
+            (json!([{ "url": "shop.test/a*b", "do": { "rewrite": "https://shop.test/c" } }]), "`*` at the end of both"),
+            (json!([{ "url": "shop.test/a*", "do": { "rewrite": "https://shop.test/c" } }]), "`*` at the end of both"),
             (json!([{ "url": "shop.test/a", "do": { "rewrite": "https://evil.test/c" } }]), "pages may not load"),
             (json!([{ "url": "shop.test/a", "do": { "rewrite": "file:///etc/passwd" } }]), "pages may not load"),
             (json!([{ "url": "shop.test/a", "do": { "rewrite": "https://u:p@shop.test/" } }]), "pages may not load"),

@@ -24,7 +24,7 @@ pub type UrlText = Bounded<4_000>;
 
 /// A string that exceeds the bound of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected at most {max} characters, saw {seen}")]
+#[error("{seen} characters are more than the limit of {max}")]
 pub struct TooLong {
     /// The bound, in characters.
     pub max: usize,
@@ -124,7 +124,7 @@ macro_rules! bounded_integer {
                     return Ok(Self(value as $int));
                 }
                 Err(serde::de::Error::custom(format!(
-                    concat!("expected an integer from ", stringify!($min), " to ", stringify!($max), ", saw {}"), value)))
+                    concat!("{} is not an integer from ", stringify!($min), " to ", stringify!($max)), value)))
             }
         }
 
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Probability {
         if (0.0..=1.0).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(D::Error::custom(format!("expected a number from 0 to 1, saw {value}")))
+            Err(D::Error::custom(format!("{value} is not a number from 0 to 1")))
         }
     }
 }

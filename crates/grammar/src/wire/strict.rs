@@ -21,7 +21,7 @@ pub(super) struct Strict(pub(super) Value);
 impl Strict {
     fn object<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let Value::Object(fields) = self.0 else {
-            return Err(Error::custom(format!("expected an object, saw {}", shape(&self.0))));
+            return Err(Error::custom(format!("must be an object, not {}", shape(&self.0))));
         };
         let mut members =
             MapDeserializer::new(fields.into_iter().map(|(name, value)| (Self(name.into()), Self(value))));
@@ -156,7 +156,7 @@ impl<'de> Visitor<'de> for AnyValue {
         while let Some((name, Unambiguous(value))) = members.next_entry::<String, _>()? {
             if read.contains_key(&name) {
                 let name = excerpt(&name, 60);
-                return Err(A::Error::custom(format!("expected each member once, saw `{name}` twice")));
+                return Err(A::Error::custom(format!("`{name}` appears twice")));
             }
             read.insert(name, value);
         }

@@ -139,7 +139,7 @@ pub(super) fn run(task: &str, pages: &[&str]) -> Vec<String> {
         }
         run.did_all(&draft, observation);
     }
-    panic!("expected {task:?} to end, saw {said:?}");
+    panic!("{task:?} does not end: {said:?}");
 }
 
 /// A step in short: `type c1 ann`, `click c3`, `select c2 Large`.

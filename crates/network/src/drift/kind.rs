@@ -52,7 +52,7 @@ impl fmt::Display for DriftKind {
 
 /// A name that is no kind of drift.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected `mixed`, `all`, or kinds of drift separated by commas ({}), saw `{seen}`", names())]
+#[error("`{seen}` is not `mixed`, `all`, or kinds of drift separated by commas ({})", names())]
 pub struct UnknownDrift {
     seen: String,
 }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!("mixed".parse(), Ok(Drifts::Mixed));
         assert_eq!("overlays, sorted-lists".parse(), Ok(Drifts::Of(vec![DriftKind::Overlays, DriftKind::SortedLists])));
         let error = "overlay".parse::<Drifts>().unwrap_err().to_string();
-        assert!(error.contains("overlays") && error.ends_with("saw `overlay`"), "{error}");
+        assert!(error.contains("overlays") && error.starts_with("`overlay` is not "), "{error}");
     }
 
     #[test]

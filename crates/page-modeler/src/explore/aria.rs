@@ -27,7 +27,7 @@ pub struct AriaSnapshot {
 #[non_exhaustive]
 pub enum AriaError {
     /// The locator means no element, or several.
-    #[error("expected 1 element, saw {matches}")]
+    #[error("{matches} elements match, not one")]
     NotOne {
         /// How many it means.
         matches: usize,

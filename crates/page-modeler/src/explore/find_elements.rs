@@ -33,7 +33,7 @@ pub(super) async fn find_elements(
         Some(target) => {
             let node = target.candidate_id().and_then(|id| modeler.node(page, id));
             if node.is_none() {
-                return Ok(Finding::Refused(format!("expected a candidate of the last observation, saw `{target}`")));
+                return Ok(Finding::Refused(format!("`{target}` is not a candidate of the last observation")));
             }
             node
         }

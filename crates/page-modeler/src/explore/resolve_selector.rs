@@ -33,7 +33,7 @@ pub(super) async fn resolve(
         other => other?,
     };
     let Some(found) = located.unique() else {
-        return Ok(Finding::Refused(format!("expected 1 element, saw {}", located.matches.len())));
+        return Ok(Finding::Refused(format!("{} elements match, not one", located.matches.len())));
     };
     let key = found.key.clone();
     if let Some(id) = modeler.candidate_at(page, &key) {
@@ -43,7 +43,7 @@ pub(super) async fn resolve(
     Ok(match modeler.candidate_at(page, &key) {
         Some(id) => Finding::Candidate(id),
         None => Finding::Refused(format!(
-            "expected something that can be acted on, saw {} {}",
+            "{} {} cannot be acted on",
             found.facts.role,
             json!(clean::cut(&found.facts.name, 80))
         )),

@@ -68,5 +68,5 @@ async fn a_page_is_written_in_the_form_that_playwrights_users_know() {
     let several: Locator =
         serde_json::from_value(serde_json::json!({ "strategy": "css", "selector": "input" })).unwrap();
     let refused = stage.modeler.aria_snapshot(&stage.id.clone(), Some(&several), until()).await.unwrap_err();
-    assert_eq!(refused.to_string(), "expected 1 element, saw 5");
+    assert_eq!(refused.to_string(), "5 elements match, not one");
 }

@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         }
         let Drafts { drafts: offered } = serde_json::from_str(answer).map_err(|error| malformed(error.to_string()))?;
         let mut drafts = Vec::new();
-        let mut refused = malformed("expected a plan in `drafts`, saw none");
+        let mut refused = malformed("there is no plan in `drafts`");
         for draft in offered.iter().take(most.max(1)).rev() {
             let read = read::read(&draft.to_string(), Author::Model);
             match read.and_then(|draft| self.check(&draft).map(|()| draft)) {
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
             Reading::Lines if !answer.trim().is_empty() => read::read_as(Form::Lines, answer, Author::Model)?,
             Reading::Calls(_) | Reading::Lines | Reading::Whole => {
                 if answer.trim().is_empty() {
-                    return Err(malformed("expected a plan, saw an empty answer"));
+                    return Err(malformed("the answer is empty, not a plan"));
                 }
                 read::read(answer, Author::Model)?
             }

@@ -268,7 +268,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         match finish {
             None => Err(TurnEnd::Failed(EngineError::Cut)),
             Some(Finish::Length) => {
-                let message = format!("expected a whole plan within {max_tokens} tokens, saw its beginning");
+                let message = format!("the plan did not end within {max_tokens} tokens");
                 Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)].into()))
             }
             Some(_) => {

@@ -73,19 +73,20 @@ impl Goal {
         let goal: Self = wire::read(wire::parse(json)?)?;
         let count = goal.conditions.len();
         if count == 0 || count > MAX_CONDITIONS {
-            return Err(ReadError::new(format!("expected 1 to {MAX_CONDITIONS} conditions, saw {count}")).under("goal"));
+            let message = format!("a goal has 1 to {MAX_CONDITIONS} conditions, not {count}");
+            return Err(ReadError::new(message).under("goal"));
         }
         for (index, condition) in goal.conditions.iter().enumerate() {
             condition.validate().map_err(|error| ReadError::new(error.to_string()).under(index).under("goal"))?;
             let mut is_of_step = false;
             condition.visit(&mut |condition| is_of_step |= is_of_a_step(condition));
             if is_of_step {
-                let message = "expected a condition about a page, saw one about what a step does";
+                let message = "the condition is about what a step does, not about a page";
                 return Err(ReadError::new(message.to_owned()).under(index).under("goal"));
             }
             if let Some(target) = condition.targets().into_iter().find(|target| !goal.candidates.contains_key(*target))
             {
-                let message = format!("expected a target of `candidates`, saw {target}");
+                let message = format!("{target} is not among the `candidates`");
                 return Err(ReadError::new(message).under(index).under("goal"));
             }
         }

@@ -127,13 +127,10 @@ async fn a_planner_chooses_and_adds_nothing() {
 #[test]
 fn what_is_no_goal_is_an_error_with_its_place() {
     for (document, part) in [
-        (json!({ "goal": [] }), "expected 1 to 20 conditions, saw 0"),
+        (json!({ "goal": [] }), "a goal has 1 to 20 conditions, not 0"),
         (json!({ "goals": [] }), "goals"),
-        (
-            json!({ "goal": [{ "kind": "visible", "target": "c1" }] }),
-            "at /goal/0: expected a target of `candidates`, saw c1",
-        ),
-        (json!({ "goal": [{ "kind": "urlChanges" }] }), "at /goal/0: expected a condition about a page"),
+        (json!({ "goal": [{ "kind": "visible", "target": "c1" }] }), "at /goal/0: c1 is not among the `candidates`"),
+        (json!({ "goal": [{ "kind": "urlChanges" }] }), "at /goal/0: the condition is about what a step"),
         (json!({ "goal": [{ "kind": "wins" }] }), "/goal/0"),
         (json!({ "goal": [{ "kind": "titleMatches", "pattern": "(" }] }), "at /goal/0: "),
     ] {

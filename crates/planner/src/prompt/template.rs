@@ -34,7 +34,7 @@ pub enum TemplateError {
         known: String,
     },
     /// A place is unknown.
-    #[error("{template}, line {line}: expected one of {known}, saw {{{{{name}}}}}")]
+    #[error("{template}, line {line}: {{{{{name}}}}} is not one of {known}")]
     UnknownPlace {
         /// File name of the template.
         template: &'static str,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn errors_state_the_line() {
-        assert_eq!(error("{{task}}\n{{pgae}}"), "turn.txt, line 2: expected one of {{task}}, {{page}}, saw {{pgae}}");
+        assert_eq!(error("{{task}}\n{{pgae}}"), "turn.txt, line 2: {{pgae}} is not one of {{task}}, {{page}}");
         assert_eq!(error("a\nb {{task\n}}"), "turn.txt, line 2: expected }} after {{");
         assert_eq!(error("{{page}}"), "turn.txt: the place {{task}} is missing");
     }

@@ -357,7 +357,7 @@ fn custom_templates_replace_the_built_in_ones_file_by_file() {
     assert_eq!(prompts.system(&ground), Prompts::default().system(&ground));
     std::fs::write(dir.join("system.txt"), "{{from}}").unwrap();
     let error = Prompts::from_dir(&dir).unwrap_err().to_string();
-    assert_eq!(error, "system.txt, line 1: expected one of {{form}}, {{max_steps}}, saw {{from}}");
+    assert_eq!(error, "system.txt, line 1: {{from}} is not one of {{form}}, {{max_steps}}");
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
@@ -367,11 +367,11 @@ fn a_prompt_has_a_bounded_number_of_violations() {
         cuebook_grammar::plan::Violation::new(
             ViolationCode::UnknownTarget,
             format!("/steps/{n}"),
-            "expected an observed target,\nsaw `c9`",
+            "`c9` is neither\nobserved nor declared",
         )
     };
     let prompt = Prompts::default().reformulate(&(0..20).map(violation).collect::<Vec<_>>());
-    assert!(prompt.contains("| /steps/7: expected an observed target, saw `c9`\n(and 12 more)"), "{prompt}");
+    assert!(prompt.contains("| /steps/7: `c9` is neither observed nor declared\n(and 12 more)"), "{prompt}");
 }
 
 /// Characters that some reader takes for the end of a line.

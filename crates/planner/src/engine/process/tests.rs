@@ -168,7 +168,7 @@ async fn what_is_no_json_and_no_form_is_an_invalid_answer_that_shows_it() {
         ("loading the model", "`loading the model`"),
         ("{}{}", "`{}{}`"),
         (r#"{"plan":"click"}"#, "unknown field `plan`"),
-        (r#"{"type":"click","type":"press"}"#, "saw `type` twice"),
+        (r#"{"type":"click","type":"press"}"#, "`type` appears twice"),
     ] {
         let mut seen = Seen::default();
         let error = ask(&shell(&format!("while read -r l; do echo '{line}'; done")), &mut seen).await.unwrap_err();
