@@ -26,12 +26,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // alone would compile most of the workspace a second time.
     stage("build", &mut cargo(&["build", "--workspace", "--bins", "--tests"]))?;
     let fast = shell.as_ref().unwrap_or(&chrome);
-    let runner: &[&str] = match has_subcommand("nextest") {
-        true if arguments.all => &["nextest", "run", "--workspace", "--no-fail-fast", "--ignore-default-filter"],
-        true => &["nextest", "run", "--workspace", "--no-fail-fast"],
-        false => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
+    let mut tests = match has_subcommand("nextest") {
+        true => {
+            // A test waits for Chrome or for time a quarter of its time.
+            let cores = std::thread::available_parallelism().map_or(2, usize::from);
+            let mut command = cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads"]);
+            command.arg((cores + cores / 2).to_string()).args(arguments.all.then_some("--ignore-default-filter"));
+            command
+        }
+        false => cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]),
     };
-    stage("tests", cargo(runner).args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome))?;
+    stage("tests", tests.args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome))?;
     if arguments.runner.is_empty() {
         stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
         // It stands outside the workspace on purpose: the language alone must carry it.

@@ -261,11 +261,8 @@ fn name_focused(action: &mut Action, observation: &Observation, path: &str) -> O
         [] => {}
         [one] => press.target_ref = Some(one.id.into()),
         [first, second, ..] => {
-            let message = format!(
-                "{} and {} both have the focus; name the target of the keys",
-                first.title(),
-                second.title()
-            );
+            let message =
+                format!("{} and {} both have the focus; name the target of the keys", first.title(), second.title());
             return Some(Violation::new(ViolationCode::AmbiguousTarget, path, message));
         }
     }
