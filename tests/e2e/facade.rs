@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context as _, Result};
 use cuebook::grammar::seam::boxed::BoxedPlanner;
 use cuebook::grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook::grammar::{deadline::Deadline, id::CandidateId, record::StepOrigin, report::ErrorCode, wire::Millis};
+use cuebook::grammar::{deadline::Deadline, record::StepOrigin, report::ErrorCode, wire::Millis};
 use cuebook::prelude::*;
 use cuebook_tests::Shop;
 
@@ -67,8 +67,7 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
 
     agent.open(&site.url("/login")).await.into_result()?;
     let page = agent.observe(Scope::View).await?;
-    let field: CandidateId = page.candidates.iter().find(|candidate| candidate.name == "Email").context("no field")?.id;
-    let report = agent.act(SetValue::to(field, "ann")).await.into_result()?;
+    let report = agent.act(SetValue::to(page.find(Role::TextBox, "Email")?, "ann")).await.into_result()?;
     let run_dir = report.run_dir.context("no folder")?;
     let log = std::fs::read_to_string(std::path::Path::new(&run_dir).join("log.jsonl"))?;
     assert!(log.contains("setValue"), "{log}");
@@ -83,6 +82,29 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
     let refused = agent.act(Navigate::to("https://elsewhere.test/")).await;
     assert_eq!(refused.result, RunResult::Blocked, "{refused:?}");
     assert_eq!(std::fs::read_dir(runs.path())?.count(), 4);
+    agent.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_login_names_fields_by_locators_and_buttons_by_what_was_observed() -> Result<()> {
+    let site = cuebook_site::Site::builder().build().bind(0).await?;
+    let mut agent = Agent::builder().build().await?;
+    agent.open(&site.url("/login")).await.into_result()?;
+    agent.act(SetValue::at(Locator::test_id("email-input"), "user@example.com")).await.into_result()?;
+    agent.act(TypeText::at(Locator::test_id("password-input"), "hunter2")).await.into_result()?;
+    let page = agent.observe(Scope::View).await?;
+    let missing = page.find(Role::Button, "Sign in").unwrap_err().to_string();
+    assert!(missing.contains("there is no button \"Sign in\": there is button \"Log in\""), "{missing}");
+    let button = page.find(Role::Button, "Log in")?;
+    agent.act(Click::on(button).expect(Condition::url_changes_to("/dashboard"))).await.into_result()?;
+
+    // What is expected and does not come fails the step.
+    let timeout_ms = Some(Millis::clamped(300));
+    let nowhere = Condition::url_changes_to("/nowhere");
+    let hover = Act::at(Locator::css("h1"), |it| Step { timeout_ms, ..Hover::over(it).expect(nowhere) });
+    let failed = agent.act(hover).await;
+    assert_eq!(failed.error.as_ref().map(|error| error.code), Some(ErrorCode::PostconditionFailed), "{failed:?}");
     agent.close().await?;
     Ok(())
 }
@@ -108,8 +130,7 @@ async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Re
     let mut agent = Agent::builder().policy(policy).build().await?;
     agent.open(&format!("file://{}", file.display())).await.into_result()?;
     let page = agent.observe(Scope::View).await?;
-    let id = |name: &str| page.candidates.iter().find(|one| one.name == name).map(|one| one.id).context("no button");
-    let (ask, save) = (id("Ask")?, id("Save")?);
+    let (ask, save) = (page.find(Role::Button, "Ask")?, page.find(Role::Button, "Save")?);
     agent.act(Click::on(ask)).await.into_result()?;
 
     let timeout_ms = Some(Millis::clamped(1_000));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::Browser;
+use cuebook_grammar::act::Act;
 use cuebook_grammar::action::Navigate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
@@ -14,7 +15,6 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::{BoxedConfirm, BoxedExecutor, BoxedPageModeler, BoxedPlanner, BoxedStepLog};
 use cuebook_grammar::seam::{PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
-use cuebook_grammar::step::Step;
 use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rungs, Sight, Work};
 
 use crate::browser::Tab;
@@ -139,13 +139,15 @@ impl Agent {
     /// use cuebook::prelude::*;
     ///
     /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
-    /// agent.act(SetValue::to("c1", "ann")).await.into_result()?;
-    /// agent.act(Step::from(Action::from(Click::on("c2"))).with_post(Condition::visible("c3".into()))).await.into_result()?;
+    /// agent.act(SetValue::at(Locator::role(Role::TextBox, "User"), "ann")).await.into_result()?;
+    /// let page = agent.observe(Scope::View).await?;
+    /// let button = page.find(Role::Button, "Log in")?; // an error says what is there instead
+    /// agent.act(Click::on(button).expect(Condition::url_changes_to("/home"))).await.into_result()?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn act(&mut self, step: impl Into<Step>) -> RunReport {
-        let plan = PlanDraft::of(Author::Operator, vec![step.into()]);
+    pub async fn act(&mut self, step: impl Into<Act>) -> RunReport {
+        let plan = step.into().into_plan(Author::Operator);
         self.work(Work::Plan(Box::new(plan)), None, true).await
     }
 

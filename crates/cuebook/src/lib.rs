@@ -72,15 +72,18 @@ pub use serde_json;
 
 /// The names that most agents use.
 pub mod prelude {
+    pub use cuebook_grammar::act::Act;
     pub use cuebook_grammar::action::{
         Action, Call, Click, DragTo, Finish, Hover, Navigate, Press, Select, SetValue, TypeText,
     };
     pub use cuebook_grammar::condition::Condition;
+    pub use cuebook_grammar::locator::Locator;
     pub use cuebook_grammar::observation::{Observation, Scope};
     pub use cuebook_grammar::plan::{Author, PlanDraft};
     pub use cuebook_grammar::policy::Policy;
     pub use cuebook_grammar::render::{self, TextOptions};
     pub use cuebook_grammar::report::{RunReport, RunResult};
+    pub use cuebook_grammar::role::Role;
     pub use cuebook_grammar::step::Step;
 
     pub use crate::PlannerConfig;

@@ -8,9 +8,7 @@
 //! let plan: Vec<Step> = vec![
 //!     SetValue::to("c7", "ann").into(),
 //!     SetValue::secret("c8", "shop").into(),
-//!     Step::from(Click::on("c10"))
-//!         .with_pre(Condition::visible("c10".into()))
-//!         .with_post(Condition::url_changes_to("/dashboard")),
+//!     Click::on("c10").expect(Condition::url_changes_to("/dashboard")).with_pre(Condition::visible("c10".into())),
 //! ];
 //! assert_eq!(serde_json::to_value(&plan[0]).unwrap()["type"], "setValue");
 //! ```
@@ -172,6 +170,14 @@ impl Step {
 macro_rules! into_step {
     ($($body:ident as $variant:ident),+ $(,)?) => {
         $(
+            impl $body {
+                /// The step with this postcondition.
+                #[must_use]
+                pub fn expect(self, condition: Condition) -> Step {
+                    Step::from(self).with_post(condition)
+                }
+            }
+
             impl From<$body> for Action {
                 fn from(body: $body) -> Self {
                     Self::$variant(body)

@@ -18,6 +18,7 @@ pub mod secret;
 pub mod text_match;
 pub mod verdict;
 
+pub mod act;
 pub mod action;
 pub mod arguments;
 pub mod condition;
@@ -32,6 +33,7 @@ pub mod redaction;
 pub mod step;
 
 pub mod candidate;
+pub mod find;
 pub mod observation;
 
 pub mod plan;
