@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 from .plan import click, click_at, find, first, hover, wait
 from .registry import rule
@@ -20,15 +19,11 @@ def buttons(match, page):
 @rule(r"^Click button (\w+), wait (\d+) seconds?, then click button (\w+)")
 def buttons_with_a_pause(match, page):
     first, seconds, second = match.groups()
-    asked = time.monotonic()
     one = page.named(first, "button")
     # All that the click changes is the focus: without the condition, the step would wait for another effect.
-    page = yield [click(one, post=[{"kind": "focused", "target": one.id}])]
-    # Between a plan and its press lies about as much as between the next plan and its own; the rest of the pause is left,
-    # less what a wait takes beside its time.
-    left = int(seconds) * 1000 - round((time.monotonic() - asked) * 1000) - 80
-    second = click(page.named(second, "button"))
-    return [second] if left < 50 else [wait(left), second]
+    clicked = click(one, post=[{"kind": "focused", "target": one.id}])
+    # The end of the first step, a look at the page and the beginning of the second press take the rest of the pause.
+    return [clicked, wait(int(seconds) * 1000 - 225), click(page.named(second, "button"))]
 
 
 @rule(r'^Click on the "(.+)" button\.$')

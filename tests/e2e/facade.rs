@@ -4,11 +4,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result};
+use cuebook::decoding::emit::{Body, Target};
 use cuebook::grammar::seam::boxed::BoxedPlanner;
 use cuebook::grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook::grammar::{deadline::Deadline, record::StepOrigin, report::ErrorCode, wire::Millis};
 use cuebook::prelude::*;
 use cuebook_tests::Shop;
+use serde_json::json;
 
 /// Runs a program and returns what it prints.
 fn printed(program: &str, arguments: &[&str]) -> Result<String> {
@@ -105,6 +107,65 @@ async fn a_login_names_fields_by_locators_and_buttons_by_what_was_observed() -> 
     let hover = Act::at(Locator::css("h1"), |it| Step { timeout_ms, ..Hover::over(it).expect(nowhere) });
     let failed = agent.act(hover).await;
     assert_eq!(failed.error.as_ref().map(|error| error.code), Some(ErrorCode::PostconditionFailed), "{failed:?}");
+    agent.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_model_loop_of_an_own_gets_the_page_as_tools_and_its_calls_are_checked() -> Result<()> {
+    let site = cuebook_site::Site::builder().build().bind(0).await?;
+    let mut agent = Agent::builder().build().await?;
+    agent.open(&site.url("/shop")).await.into_result()?;
+    let tools = agent.tools(Target::Tools).await?;
+    let Body::Json(request) = &tools.body else { anyhow::bail!("{:?}", tools.body) };
+    let about = tools.page.candidates.iter().find(|one| one.role == Role::Link).context("no link")?.id;
+    assert!(request.to_string().contains(&format!("\"{about}\"")), "{request:#}");
+
+    let call = |target: &str| {
+        let arguments = json!({ "targetRef": target }).to_string();
+        json!({ "role": "assistant", "tool_calls": [{ "type": "function",
+            "function": { "name": "click", "arguments": arguments } }] })
+    };
+    let report = agent.call(&call(&about.to_string())).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
+    assert_eq!((report.result, report.steps.len()), (RunResult::Ok, 1), "{report:?}");
+    let refused = agent.call(&call("c999")).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
+    assert_ne!(refused.result, RunResult::Ok);
+    assert!(refused.steps.is_empty(), "{refused:?}");
+    assert!(agent.call(&json!({ "role": "assistant", "content": "done" })).await.is_err());
+    agent.close().await?;
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+struct Mug {
+    name: String,
+    weight: String,
+    sizes: Vec<Size>,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+struct Size {
+    size: String,
+    price: f64,
+}
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Stocked {
+    #[expect(dead_code, reason = "the page does not say it")]
+    stock: u32,
+}
+
+#[tokio::test]
+async fn a_value_of_an_own_type_is_read_from_the_page_or_what_lacks_is_named() -> Result<()> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pages").canonicalize()?;
+    let policy = Policy::default().opening_pages(folder.display().to_string());
+    let mut agent = Agent::builder().policy(policy).build().await?;
+    agent.open(&format!("file://{}/mug.html", folder.display())).await.into_result()?;
+    let size = |size: &str, price| Size { size: size.to_owned(), price };
+    let sizes = vec![size("Small", 9.5), size("Large", 12.5)];
+    assert_eq!(agent.extract::<Mug>().await?, Mug { name: "Blue mug".into(), weight: "350 g".into(), sizes });
+    let error = agent.extract::<Stocked>().await.unwrap_err().to_string();
+    assert!(error.contains("missing field `stock`; not on the page: /stock"), "{error}");
     agent.close().await?;
     Ok(())
 }

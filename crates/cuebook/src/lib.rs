@@ -39,6 +39,7 @@ mod detect;
 pub mod egress;
 pub mod environment;
 mod error;
+mod extract;
 pub mod fresh;
 mod keeping;
 #[cfg(feature = "eval")]
@@ -47,16 +48,23 @@ pub mod measured;
 mod models;
 mod planners;
 pub mod secrets;
+#[cfg(feature = "models")]
+mod tools;
 
 pub use agent::Agent;
 pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
 pub use detect::Detected;
 pub use error::AgentError;
+pub use extract::ExtractError;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
+#[cfg(feature = "models")]
+pub use tools::PageTools;
 
 pub use cuebook_cdp as cdp;
 pub use cuebook_datalayer as datalayer;
+#[cfg(feature = "models")]
+pub use cuebook_decoding as decoding;
 #[cfg(feature = "eval")]
 pub use cuebook_eval as eval;
 pub use cuebook_executor as executor;

@@ -16,7 +16,8 @@
 use serde_json::Value;
 
 use crate::action::{
-    Action, Call, Click, DragTo, Finish, Hover, Navigate, OptionChoices, Press, ScrollUntil, Select, SetValue, TypeText,
+    Action, Call, Click, DragTo, Extract, Finish, Hover, Navigate, OptionChoices, Press, ScrollUntil, Select, SetValue,
+    TypeText,
 };
 use crate::condition::{Condition, UrlChanges};
 use crate::id::{CredentialRef, TargetRef};
@@ -202,6 +203,7 @@ into_step!(
     Hover as Hover,
     Navigate as Navigate,
     DragTo as DragTo,
+    Extract as Extract,
     Finish as Finish,
     Call as Call,
 );
