@@ -84,23 +84,12 @@ impl From<&Candidate> for TargetRef {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::id::PageId;
-
-    fn page(candidates: &[(&str, &str, bool)]) -> Observation {
-        let candidate = |(at, (role, name, ambiguous)): (usize, &(&str, &str, bool))| {
-            let id = format!("c{}", at + 1);
-            serde_json::from_value(json!({ "id": id, "role": role, "name": name, "ambiguous": ambiguous })).unwrap()
-        };
-        let candidates = candidates.iter().enumerate().map(candidate).collect();
-        Observation { candidates, ..Observation::blank(PageId::new("page"), "https://shop.test/") }
-    }
+    use crate::sample::page;
 
     #[test]
     fn a_candidate_is_found_by_role_and_name() {
-        let page = page(&[("button", "Save  all", false), ("link", "Save", false), ("button", "Save", false)]);
+        let page = page("button \"Save  all\"\nlink \"Save\"\nbutton \"Save\"");
         let found = page.find(Role::Button, "Save").unwrap();
         assert_eq!(TargetRef::from(found).as_str(), "c3");
         assert_eq!(page.find(Role::Button, " Save all").unwrap().id.to_string(), "c1");
@@ -108,15 +97,15 @@ mod tests {
 
     #[test]
     fn an_error_names_what_is_there_instead() {
-        let of_a_role = page(&[("button", "Log in", false), ("link", "Save", false)]);
+        let of_a_role = page("button \"Log in\"\nlink \"Save\"");
         let error = of_a_role.find(Role::Button, "Save").unwrap_err();
         assert_eq!(error.to_string(), "there is no button \"Save\": there is button \"Log in\" (c1)");
         let error = of_a_role.find(Role::Tab, "Save").unwrap_err();
         assert_eq!(error.to_string(), "there is no tab \"Save\": there is link \"Save\" (c2)");
-        let twins = page(&[("button", "Delete", true), ("button", "Delete", true)]);
+        let twins = page("button \"Delete\" ambiguous\nbutton \"Delete\" ambiguous");
         let error = twins.find(Role::Button, "Delete").unwrap_err();
         assert!(error.to_string().starts_with("2 candidates are button \"Delete\": there is"), "{error}");
-        let many = page(&[("button", "Row", false); 12]);
+        let many = page(&"button \"Row\"\n".repeat(12));
         assert!(many.find(Role::Button, "Save").unwrap_err().to_string().ends_with(" and 2 more"));
     }
 }
