@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::error::AgentError;
 
-/// What a model may do on the page at the moment, in the notation of its provider.
+/// The actions that are possible on the page now, in the notation of a provider of models.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageTools {
