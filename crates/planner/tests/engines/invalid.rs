@@ -72,10 +72,16 @@ fn faulty(dialect: Dialect) -> Vec<(&'static str, Answer, &'static str)> {
     all
 }
 
-/// Returns `true` if a message names the fault. Where bytes are refused as they come, that word may not be whole yet.
+/// Returns `true` if a message names the fault. Where bytes are refused as they come, that word may not be whole yet: the
+/// message says what would have been right, or what lacks.
 fn names(dialect: Dialect, message: &str, word: &str) -> bool {
     let is_by_byte = !matches!(dialect, Dialect::OpenAi | Dialect::OpenAiTools | Dialect::Anthropic);
-    message.contains(word) || is_by_byte && message.contains("expected")
+    let instead =
+        ["expected", "there is no", "ended within", "did not end", "is not a plan", "is not an", "must be", "missing"];
+    match is_by_byte {
+        true => (!word.is_empty() && message.contains(word)) || instead.iter().any(|word| message.contains(word)),
+        false => message.contains(word),
+    }
 }
 
 #[test]
