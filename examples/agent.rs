@@ -11,10 +11,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Site::builder().build().bind(0).await?;
 
     let mut agent = Agent::builder().build().await?;
-    agent.open(&site.url("/login")).await.into_result()?;
+    agent.open(&site.url("/login")).await?;
     let page = agent.observe(Scope::View).await?;
     println!("{}", render::text(&page, &TextOptions::default()));
-    agent.run("Log in as ann with password correct-horse").await.into_result()?;
+    agent.run("Log in as ann with password correct-horse").await?;
     println!("now at {}", agent.observe(Scope::View).await?.url);
     Ok(agent.close().await?)
 }

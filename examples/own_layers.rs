@@ -54,7 +54,7 @@ impl ActionHandler for Own {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, url, button] = std::env::args().collect::<Vec<_>>().try_into().map_err(|_| "expected a URL and a name")?;
     let mut agent = Agent::builder().planner(Own(0)).log(Own(0)).handler(Own(0)).build().await?;
-    agent.open(&url).await.into_result()?;
-    agent.run(&button).await.into_result()?;
+    agent.open(&url).await?;
+    agent.run(&button).await?;
     Ok(agent.close().await?)
 }

@@ -20,7 +20,7 @@ impl Planner for Clicks {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, url, button] = std::env::args().collect::<Vec<_>>().try_into().map_err(|_| "expected a URL and a name")?;
     let mut agent = Agent::builder().planner(Clicks).build().await?;
-    agent.open(&url).await.into_result()?;
-    agent.run(&button).await.into_result()?;
+    agent.open(&url).await?;
+    agent.run(&button).await?;
     Ok(agent.close().await?)
 }

@@ -67,22 +67,21 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
     let planner: Box<dyn BoxedPlanner> = Box::new(seen.clone());
     let mut agent = Agent::builder().planner(planner).runs_in(runs.path()).build().await?;
 
-    agent.open(&site.url("/login")).await.into_result()?;
+    agent.open(&site.url("/login")).await?;
     let page = agent.observe(Scope::View).await?;
-    let report = agent.act(SetValue::to(page.find(Role::TextBox, "Email")?, "ann")).await.into_result()?;
+    let report = agent.act(SetValue::to(page.find(Role::TextBox, "Email")?, "ann")).await?;
     let run_dir = report.run_dir.context("no folder")?;
     let log = std::fs::read_to_string(std::path::Path::new(&run_dir).join("log.jsonl"))?;
     assert!(log.contains("setValue"), "{log}");
 
     // A planner that has no plan fails the task, and says why.
-    let report = agent.run("anything").await;
-    assert_eq!(report.result, RunResult::Failed);
-    assert_eq!(report.into_result().unwrap_err().message, "it only looks");
+    let failure = agent.run("anything").await.unwrap_err();
+    assert_eq!((failure.report.result, failure.error.message.as_str()), (RunResult::Failed, "it only looks"));
     assert!(seen.0.lock().unwrap().iter().any(|name| name == "Email"));
 
     // A page that was neither opened nor allowed stays closed.
-    let refused = agent.act(Navigate::to("https://elsewhere.test/")).await;
-    assert_eq!(refused.result, RunResult::Blocked, "{refused:?}");
+    let refused = agent.act(Navigate::to("https://elsewhere.test/")).await.unwrap_err();
+    assert_eq!(refused.report.result, RunResult::Blocked, "{refused:?}");
     assert_eq!(std::fs::read_dir(runs.path())?.count(), 4);
     agent.close().await?;
     Ok(())
@@ -92,21 +91,21 @@ async fn ids_tab_and_policy_go_on_from_run_to_run_and_each_run_has_a_folder() ->
 async fn a_login_names_fields_by_locators_and_buttons_by_what_was_observed() -> Result<()> {
     let site = cuebook_site::Site::builder().build().bind(0).await?;
     let mut agent = Agent::builder().build().await?;
-    agent.open(&site.url("/login")).await.into_result()?;
-    agent.act(SetValue::at(Locator::test_id("email-input"), "user@example.com")).await.into_result()?;
-    agent.act(TypeText::at(Locator::test_id("password-input"), "hunter2")).await.into_result()?;
+    agent.open(&site.url("/login")).await?;
+    agent.act(SetValue::at(Locator::test_id("email-input"), "user@example.com")).await?;
+    agent.act(TypeText::at(Locator::test_id("password-input"), "hunter2")).await?;
     let page = agent.observe(Scope::View).await?;
     let missing = page.find(Role::Button, "Sign in").unwrap_err().to_string();
     assert!(missing.contains("there is no button \"Sign in\": there is button \"Log in\""), "{missing}");
     let button = page.find(Role::Button, "Log in")?;
-    agent.act(Click::on(button).expect(Condition::url_changes_to("/dashboard"))).await.into_result()?;
+    agent.act(Click::on(button).expect(Condition::url_changes_to("/dashboard"))).await?;
 
     // What is expected and does not come fails the step.
     let timeout_ms = Some(Millis::clamped(300));
     let nowhere = Condition::url_changes_to("/nowhere");
     let hover = Act::at(Locator::css("h1"), |it| Step { timeout_ms, ..Hover::over(it).expect(nowhere) });
-    let failed = agent.act(hover).await;
-    assert_eq!(failed.error.as_ref().map(|error| error.code), Some(ErrorCode::PostconditionFailed), "{failed:?}");
+    let failed = agent.act(hover).await.unwrap_err();
+    assert_eq!(failed.error.code, ErrorCode::PostconditionFailed, "{failed:?}");
     agent.close().await?;
     Ok(())
 }
@@ -115,7 +114,7 @@ async fn a_login_names_fields_by_locators_and_buttons_by_what_was_observed() -> 
 async fn a_model_loop_of_an_own_gets_the_page_as_tools_and_its_calls_are_checked() -> Result<()> {
     let site = cuebook_site::Site::builder().build().bind(0).await?;
     let mut agent = Agent::builder().build().await?;
-    agent.open(&site.url("/shop")).await.into_result()?;
+    agent.open(&site.url("/shop")).await?;
     let tools = agent.tools(Target::Tools).await?;
     let Body::Json(request) = &tools.body else { anyhow::bail!("{:?}", tools.body) };
     let about = tools.page.candidates.iter().find(|one| one.role == Role::Link).context("no link")?.id;
@@ -126,12 +125,11 @@ async fn a_model_loop_of_an_own_gets_the_page_as_tools_and_its_calls_are_checked
         json!({ "role": "assistant", "tool_calls": [{ "type": "function",
             "function": { "name": "click", "arguments": arguments } }] })
     };
-    let report = agent.call(&call(&about.to_string())).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
-    assert_eq!((report.result, report.steps.len()), (RunResult::Ok, 1), "{report:?}");
-    let refused = agent.call(&call("c999")).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
-    assert_ne!(refused.result, RunResult::Ok);
-    assert!(refused.steps.is_empty(), "{refused:?}");
-    assert!(agent.call(&json!({ "role": "assistant", "content": "done" })).await.is_err());
+    assert_eq!(agent.call(&call(&about.to_string())).await?.steps.len(), 1);
+    let refused = agent.call(&call("c999")).await.unwrap_err();
+    assert!(refused.report.steps.is_empty(), "{refused:?}");
+    let malformed = agent.call(&json!({ "role": "assistant", "content": "done" })).await.unwrap_err();
+    assert_eq!(malformed.error.code, ErrorCode::Malformed, "{malformed:?}");
     agent.close().await?;
     Ok(())
 }
@@ -160,7 +158,7 @@ async fn a_value_of_an_own_type_is_read_from_the_page_or_what_lacks_is_named() -
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pages").canonicalize()?;
     let policy = Policy::default().opening_pages(folder.display().to_string());
     let mut agent = Agent::builder().policy(policy).build().await?;
-    agent.open(&format!("file://{}/mug.html", folder.display())).await.into_result()?;
+    agent.open(&format!("file://{}/mug.html", folder.display())).await?;
     let size = |size: &str, price| Size { size: size.to_owned(), price };
     let sizes = vec![size("Small", 9.5), size("Large", 12.5)];
     assert_eq!(agent.extract::<Mug>().await?, Mug { name: "Blue mug".into(), weight: "350 g".into(), sizes });
@@ -189,21 +187,21 @@ async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Re
     std::fs::write(&file, MODAL)?;
     let policy = Policy::default().opening_pages(folder.path().display().to_string());
     let mut agent = Agent::builder().policy(policy).build().await?;
-    agent.open(&format!("file://{}", file.display())).await.into_result()?;
+    agent.open(&format!("file://{}", file.display())).await?;
     let page = agent.observe(Scope::View).await?;
     let (ask, save) = (page.find(Role::Button, "Ask")?, page.find(Role::Button, "Save")?);
-    agent.act(Click::on(ask)).await.into_result()?;
+    agent.act(Click::on(ask)).await?;
 
     let timeout_ms = Some(Millis::clamped(1_000));
-    let alone = agent.act(Step { timeout_ms, ..Step::from(Action::from(Click::on(save))) }).await;
-    assert_eq!(alone.error.as_ref().map(|error| error.code), Some(ErrorCode::Covered), "{alone:?}");
-    assert_eq!(clicks(&alone), [StepOrigin::Plan], "{alone:?}");
+    let alone = agent.act(Step { timeout_ms, ..Step::from(Action::from(Click::on(save))) }).await.unwrap_err();
+    assert_eq!(alone.error.code, ErrorCode::Covered, "{alone:?}");
+    assert_eq!(clicks(&alone.report), [StepOrigin::Plan], "{alone:?}");
     assert_eq!(agent.observe(Scope::View).await?.title, "none");
 
     let plan = r##"{ "version": "1.0", "candidates": { "save": { "strategy": "css", "selector": "#save" } },
         "steps": [{ "type": "click", "targetRef": "save", "timeoutMs": 1000 }] }"##;
     let plan = PlanDraft::read(plan, Author::Operator).map_err(|why| anyhow::anyhow!("{why:?}"))?;
-    let whole = agent.follow(plan).await.into_result()?;
+    let whole = agent.follow(plan).await?;
     assert!(clicks(&whole).contains(&StepOrigin::Repair), "{whole:?}");
     assert_eq!(agent.observe(Scope::View).await?.title, "none cancelled saved");
     agent.close().await?;

@@ -71,16 +71,16 @@ async fn ids_of_a_file_follow_their_rows_or_are_refused() -> Result<()> {
     for at in [0, 2, 4] {
         let rows = vec!["Ann", "Bob", "Cid", "Dan", "Eve"];
         std::fs::write(&file, page(&rows))?;
-        looking.open(&url).await.into_result()?;
+        looking.open(&url).await?;
         let observed = looking.observe(Scope::Full).await?.with_meanings();
         let buttons: Vec<_> = observed.candidates.iter().filter(|one| one.name == "Delete").collect();
         let id = buttons.get(at).context("no button")?.id;
         let observed = Observation::read(&serde_json::to_string(&observed)?)?;
         for (what, change, stays) in CHANGES {
             std::fs::write(&file, page(&change(rows.clone(), at)))?;
-            acting.open(&url).await.into_result()?;
+            acting.open(&url).await?;
             let plan = PlanDraft::of(Author::Operator, vec![Click::on(id).into()]);
-            let report = acting.follow_observed(plan, observed.clone()).await;
+            let report = RunReport::from_result(acting.follow_observed(plan, observed.clone()).await);
             let deleted = acting.observe(Scope::View).await?.title;
             let (result, expected) = if stays { (RunResult::Ok, rows[at]) } else { (RunResult::Invalid, "none") };
             assert_eq!((report.result, deleted.as_str()), (result, expected), "{} of {what}: {report:?}", rows[at]);

@@ -53,11 +53,11 @@ async fn main() -> Result<()> {
     let mut agent = Agent::builder().runs_in(runs).build().await?;
     let mut samples = Samples::default();
     for round in 0..=rounds {
-        agent.open(url).await.into_result()?;
+        agent.open(url).await?;
         let first = agent.observe(Scope::View).await?;
         let (draft, expected) = bound(&plan, &first)?;
         let began = Instant::now();
-        agent.follow(draft).await.into_result()?;
+        agent.follow(draft).await?;
         samples.time("form.fill", round, began);
         agent.observe(Scope::View).await?;
         samples.time("form.look", round, began);
@@ -71,7 +71,7 @@ async fn main() -> Result<()> {
         let seen = agent.observe(Scope::View).await?;
         let button = id_of(&seen, "Add a night")?;
         let clicking = Instant::now();
-        agent.act(Click::on(button.as_str())).await.into_result()?;
+        agent.act(Click::on(button.as_str())).await?;
         samples.time("click", round, clicking);
         agent.observe(Scope::View).await?;
         samples.time("loop", round, began);

@@ -12,7 +12,7 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::{BoxedConfirm, BoxedExecutor, BoxedPageModeler, BoxedPlanner, BoxedStepLog};
 use cuebook_grammar::seam::{PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
 use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rungs, Sight, Work};
@@ -20,6 +20,7 @@ use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rung
 use crate::browser::Tab;
 use crate::egress::reach;
 use crate::error::AgentError;
+use crate::events::{AgentEvents, EventSender};
 use crate::fresh;
 use crate::keeping::Keeping;
 
@@ -83,6 +84,9 @@ pub struct Agent {
     pub(crate) policy: Policy,
     pub(crate) budgets: Budgets,
     pub(crate) sight: Sight,
+    pub(crate) events: EventSender,
+    /// Origins whose local storage was restored.
+    pub(crate) restored: Vec<String>,
 }
 
 impl fmt::Debug for Agent {
@@ -96,11 +100,14 @@ impl Agent {
     ///
     /// ```no_run
     /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
-    /// agent.open("http://localhost:8737/login").await.into_result()?;
+    /// agent.open("http://localhost:8737/login").await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn open(&mut self, url: &str) -> RunReport {
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the report.
+    pub async fn open(&mut self, url: &str) -> Result<RunReport, RunFailure> {
         // The check rejects an invalid URL with the reason.
         if let Ok(policy) = self.policy.clone().starting_at(url) {
             self.policy = policy;
@@ -139,16 +146,19 @@ impl Agent {
     /// use cuebook::prelude::*;
     ///
     /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
-    /// agent.act(SetValue::at(Locator::role(Role::TextBox, "User"), "ann")).await.into_result()?;
+    /// agent.act(SetValue::at(Locator::role(Role::TextBox, "User"), "ann")).await?;
     /// let page = agent.observe(Scope::View).await?;
     /// let button = page.find(Role::Button, "Log in")?; // an error says what is there instead
-    /// agent.act(Click::on(button).expect(Condition::url_changes_to("/home"))).await.into_result()?;
+    /// agent.act(Click::on(button).expect(Condition::url_changes_to("/home"))).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn act(&mut self, step: impl Into<Act>) -> RunReport {
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the report.
+    pub async fn act(&mut self, step: impl Into<Act>) -> Result<RunReport, RunFailure> {
         let plan = step.into().into_plan(Author::Operator);
-        self.work(Work::Plan(Box::new(plan)), None, true).await
+        self.work(Work::Plan(Box::new(plan)), None, true).await.into_result()
     }
 
     /// Runs a plan.
@@ -158,12 +168,15 @@ impl Agent {
     ///
     /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
     /// let plan = PlanDraft::read(&std::fs::read_to_string("login.json")?, Author::Operator)?;
-    /// agent.follow(plan).await.into_result()?;
+    /// agent.follow(plan).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn follow(&mut self, plan: PlanDraft) -> RunReport {
-        self.work(Work::Plan(Box::new(plan)), None, false).await
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the report.
+    pub async fn follow(&mut self, plan: PlanDraft) -> Result<RunReport, RunFailure> {
+        self.work(Work::Plan(Box::new(plan)), None, false).await.into_result()
     }
 
     /// Runs a plan that names ids of an observation that another process made
@@ -176,26 +189,52 @@ impl Agent {
     /// # async fn run(agent: &mut Agent) -> Result<(), Box<dyn std::error::Error>> {
     /// let observed = Observation::read(&std::fs::read_to_string("page.json")?)?;
     /// let plan = PlanDraft::read(&std::fs::read_to_string("plan.json")?, Author::Operator)?;
-    /// agent.open(&observed.url).await.into_result()?;
-    /// agent.follow_observed(plan, observed).await.into_result()?;
+    /// agent.open(&observed.url).await?;
+    /// agent.follow_observed(plan, observed).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn follow_observed(&mut self, plan: PlanDraft, observed: Observation) -> RunReport {
-        self.work(Work::Plan(Box::new(plan)), Some(Box::new(observed)), false).await
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the report.
+    pub async fn follow_observed(&mut self, plan: PlanDraft, observed: Observation) -> Result<RunReport, RunFailure> {
+        self.work(Work::Plan(Box::new(plan)), Some(Box::new(observed)), false).await.into_result()
     }
 
     /// Carries out a task in words: the planner writes the plans.
     ///
     /// ```no_run
     /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
-    /// let report = agent.run("Search for tea and open the first result").await.into_result()?;
+    /// let report = agent.run("Search for tea and open the first result").await?;
     /// println!("{} steps", report.steps.len());
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn run(&mut self, task: &str) -> RunReport {
-        self.work(Work::Task(task.to_owned()), None, false).await
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the report.
+    pub async fn run(&mut self, task: &str) -> Result<RunReport, RunFailure> {
+        self.work(Work::Task(task.to_owned()), None, false).await.into_result()
+    }
+
+    /// The events of this agent's runs from now on, until the agent is closed or dropped. Any number of streams may be
+    /// open. One that is not read keeps the latest 1,024 events, and then says how many it missed.
+    ///
+    /// ```no_run
+    /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut events = agent.events();
+    /// tokio::spawn(async move {
+    ///     while let Some(event) = events.next().await {
+    ///         println!("{event:?}");
+    ///     }
+    /// });
+    /// agent.run("Search for tea and open the first result").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> AgentEvents {
+        self.events.subscribe()
     }
 
     /// The tab in which the last run ended.
@@ -270,6 +309,7 @@ impl Agent {
             self.page = page.clone();
         }
         kept.end(&report, self.redactor.as_ref());
+        self.events.ended(&report);
         report
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{
-    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
+    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, Page, PageError, SearchPlaces, TargetId, Transport,
     find_chrome,
 };
 use cuebook_datalayer::traffic::Setting;
@@ -139,10 +139,7 @@ impl Tab {
     /// [`AgentError::Tab`].
     pub async fn open(source: BrowserSource, containment: Containment, until: Instant) -> Result<Self, AgentError> {
         let mut options = match source {
-            BrowserSource::Installed => {
-                let binary = find_chrome(&SearchPlaces::from_env()).map_err(AgentError::NoBrowser)?;
-                LaunchOptions::new(binary, environment::profile_root())
-            }
+            BrowserSource::Installed => installed()?,
             BrowserSource::Launch(options) => *options,
             BrowserSource::Attach(endpoint) => {
                 let options = AttachOptions::new(endpoint, environment::profile_root());
@@ -187,6 +184,14 @@ impl Tab {
         let page = browser.new_page("about:blank", until).await?;
         let page = PageId::new(page.target_id().as_str());
         Ok(Self { browser, page, ending: Ending::Tab, egress: None })
+    }
+
+    /// Another tab, in the browser context of this one.
+    pub(crate) async fn another(&self, until: Instant) -> Result<Page, PageError> {
+        match &self.ending {
+            Ending::Context(context) => self.browser.new_page_in(context, "about:blank", until).await,
+            _ => self.browser.new_page("about:blank", until).await,
+        }
     }
 
     /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.
@@ -287,6 +292,12 @@ impl Tab {
             Ending::Nothing => Ok(()),
         }
     }
+}
+
+/// The options of the browser that the environment names, else of the first installed one.
+pub(crate) fn installed() -> Result<LaunchOptions, AgentError> {
+    let binary = find_chrome(&SearchPlaces::from_env()).map_err(AgentError::NoBrowser)?;
+    Ok(LaunchOptions::new(binary, environment::profile_root()))
 }
 
 async fn contained(

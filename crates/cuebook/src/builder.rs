@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::Window;
 use cuebook_datalayer::{MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::id::PageId;
@@ -24,9 +25,11 @@ use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
 use cuebook_repair::{Budgets, Controller, Interrupt, Layers, Listener, Sight};
 
 use crate::agent::{Agent, Repairs};
-use crate::browser::{BrowserSource, Containment, Tab};
+use crate::browser::{BrowserSource, Containment, Tab, installed};
 use crate::error::AgentError;
+use crate::events::{EventSender, Forwarding};
 use crate::keeping::Keeping;
+use crate::storage::StorageState;
 use crate::{environment, fresh};
 
 /// Time limit for launching or attaching to a browser.
@@ -51,7 +54,10 @@ pub const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), lim
 #[must_use = "`build` starts the agent"]
 pub struct AgentBuilder {
     browser: BrowserSource,
-    containment: Containment,
+    headed: Option<bool>,
+    viewport: Option<(u32, u32)>,
+    storage: Option<PathBuf>,
+    containment: Option<Containment>,
     page: Option<PageId>,
     policy: Policy,
     budgets: Budgets,
@@ -101,11 +107,31 @@ impl AgentBuilder {
 
     /// How a launched browser reaches the network. Default: [`Containment::Proxy`].
     pub const fn containment(mut self, containment: Containment) -> Self {
-        self.containment = containment;
+        self.containment = Some(containment);
         self
     }
 
-    /// The tab, of a browser that is not launched here; it stays open. Default: a new one.
+    /// `true` for a window on the screen, of a browser that is launched here. Default: as the launch options say, which
+    /// is headless.
+    pub const fn headed(mut self, headed: bool) -> Self {
+        self.headed = Some(headed);
+        self
+    }
+
+    /// Width and height of every page, in CSS pixels, in a browser that is launched here. Default: 1280 × 720.
+    pub const fn viewport(mut self, width: u32, height: u32) -> Self {
+        self.viewport = Some((width, height));
+        self
+    }
+
+    /// Restores the cookies and the local storage of a file of Playwright's form, such as
+    /// [`Agent::save_storage`] writes, before anything is opened.
+    pub fn storage(mut self, file: impl Into<PathBuf>) -> Self {
+        self.storage = Some(file.into());
+        self
+    }
+
+    /// The tab, of a browser that is shared or attached to; it stays open. Default: a new one.
     pub fn page(mut self, page: PageId) -> Self {
         self.page = Some(page);
         self
@@ -184,8 +210,7 @@ impl AgentBuilder {
         self
     }
 
-    /// The log of all runs: each is opened, logged and closed before the next. Overrides
-    /// [`runs_in`](Self::runs_in).
+    /// The log of all runs, instead of [`runs_in`](Self::runs_in): each is opened, logged and closed before the next.
     pub fn log(mut self, log: impl StepLog + 'static) -> Self {
         self.log = Some(Box::new(log));
         self
@@ -231,8 +256,10 @@ impl AgentBuilder {
     /// unless [`browser`](Self::browser) was called.
     ///
     /// # Errors
-    /// [`AgentError`] if there is no usable browser, or no random bytes.
+    /// [`AgentError`] if an option cannot be obeyed, there is no usable browser, or no random bytes.
     pub async fn build(self) -> Result<Agent, AgentError> {
+        self.check()?;
+        let storage = self.storage.as_deref().map(StorageState::read).transpose()?;
         let digest = match self.digest {
             Some(key) => key,
             None => fresh::digest_key().map_err(AgentError::NoRandomness)?,
@@ -250,7 +277,9 @@ impl AgentBuilder {
         let (tab, page, modeler, executor) = match (self.browser, self.page, self.modeler, self.executor) {
             (BrowserSource::Installed, Some(page), Some(modeler), Some(executor)) => (None, page, modeler, executor),
             (source, page, modeler, executor) => {
-                let tab = Tab::open_or_take(source, page, self.containment, Instant::now() + STARTING).await?;
+                let source = launched_as(source, self.headed, self.viewport)?;
+                let containment = self.containment.unwrap_or_default();
+                let tab = Tab::open_or_take(source, page, containment, Instant::now() + STARTING).await?;
                 let modeler = modeler.unwrap_or_else(|| {
                     let settled = || ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
                     let options = self.modeler_options.unwrap_or_else(settled);
@@ -282,14 +311,65 @@ impl AgentBuilder {
             let options = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
             Box::new(OutsideHandler::new(options))
         });
+        let events = EventSender::new();
+        let listener = self.listener.unwrap_or_else(|| Box::new(()));
         let controller = Controller::new(layers, digest, redactor.clone())
             .with_budgets(self.budgets)
             .with_interrupt(self.interrupt)
-            .with_listener(self.listener.unwrap_or_else(|| Box::new(())))
+            .with_listener(Forwarding { listener, streams: events.clone() })
             .with_handler(handler);
+        let restored = storage.as_ref().map(StorageState::origins).unwrap_or_default();
+        if let (Some(storage), Some(tab)) = (storage, &tab) {
+            storage.restore(tab, Instant::now() + STARTING).await?;
+        }
         let (budgets, sight) = (self.budgets, self.sight);
-        Ok(Agent { controller, keeping, redactor, tab, page, policy, budgets, sight })
+        Ok(Agent { controller, keeping, redactor, tab, page, policy, budgets, sight, events, restored })
     }
+
+    /// Refuses options that would have no effect.
+    fn check(&self) -> Result<(), AgentError> {
+        let source = &self.browser;
+        let (modeler, executor) = (self.modeler.is_some(), self.executor.is_some());
+        let is_replaced = matches!(source, BrowserSource::Installed) && self.page.is_some() && modeler && executor;
+        let is_launched = matches!(source, BrowserSource::Installed | BrowserSource::Launch(_)) && !is_replaced;
+        let not_launched = "this agent does not launch the browser";
+        let replaced = "the executor that would use it is replaced";
+        let no_storage = is_replaced || matches!(source, BrowserSource::HandedOver { .. });
+        let unusable = [
+            ("headed", self.headed.is_some() && !is_launched, not_launched),
+            ("viewport", self.viewport.is_some() && !is_launched, not_launched),
+            ("containment", self.containment.is_some() && !is_launched, not_launched),
+            ("storage", self.storage.is_some() && no_storage, "there is no browser, or it is the one that a person uses"),
+            ("page", self.page.is_some() && is_launched, "a launched browser has no tab to take"),
+            ("modeler_options", self.modeler_options.is_some() && modeler, "the page modeler is replaced"),
+            ("executor_options", self.executor_options.is_some() && executor, replaced),
+            ("secrets", self.secrets.is_some() && executor, replaced),
+            ("artifacts", self.artifacts.is_some() && executor, replaced),
+            ("runs_in", self.runs.is_some() && self.log.is_some(), "the log is replaced"),
+        ];
+        match unusable.into_iter().find(|(_, is_unusable, _)| *is_unusable) {
+            Some((option, _, reason)) => Err(AgentError::UnusableOption { option, reason }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The source with a window and a viewport as stated.
+fn launched_as(
+    source: BrowserSource,
+    headed: Option<bool>,
+    viewport: Option<(u32, u32)>,
+) -> Result<BrowserSource, AgentError> {
+    let mut options = match source {
+        BrowserSource::Installed if headed.is_some() || viewport.is_some() => Box::new(installed()?),
+        BrowserSource::Launch(options) => options,
+        source => return Ok(source),
+    };
+    if let Some(headed) = headed {
+        options.window = if headed { Window::Headed } else { Window::Headless };
+    }
+    options.viewport = viewport.unwrap_or(options.viewport);
+    Ok(BrowserSource::Launch(options))
 }
 
 /// The directories whose files a policy allows to upload: those that may be read or written.

@@ -5,11 +5,23 @@ use cuebook_grammar::policy::Denied;
 use cuebook_grammar::seam::boxed::BoxError;
 
 use crate::egress::Uncontained;
+use crate::storage::StorageError;
 
 /// Why an agent cannot be built, observe or close. Faults of pages, models and plans are in the report instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// An option of the builder would have no effect.
+    #[error("the option `{option}` cannot be used: {reason}")]
+    UnusableOption {
+        /// Name of the builder's method.
+        option: &'static str,
+        /// What it contradicts.
+        reason: &'static str,
+    },
+    /// Cookies and local storage could not be restored.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// No browser was found.
     #[error("{0}; install Chrome or Chromium, set $CHROME, or give the builder a browser")]
     NoBrowser(#[source] DiscoverError),

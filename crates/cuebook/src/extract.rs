@@ -1,7 +1,7 @@
 //! Values of the caller's own types, read from the page.
 
 use cuebook_grammar::action::{Extract, ExtractKind, ExtractQuery};
-use cuebook_grammar::report::RunError;
+use cuebook_grammar::report::RunFailure;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use crate::agent::Agent;
 pub enum ExtractError {
     /// The step that reads failed.
     #[error(transparent)]
-    Step(#[from] RunError),
+    Step(#[from] RunFailure),
     /// The page lacks a required member, or has another kind of value for it.
     #[error("the page does not fill the type: {source}{}", missing(.unfilled))]
     Unfit {
@@ -53,7 +53,7 @@ impl Agent {
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         let schema = schema.as_object().cloned();
         let query = ExtractQuery { target_ref: None, kind: ExtractKind::Schema, name: None, pattern: None, schema };
-        let report = self.act(Extract { query }).await.into_result()?;
+        let report = self.act(Extract { query }).await?;
         let data = report.steps.into_iter().next_back().and_then(|step| step.data).unwrap_or_default();
         let (value, notes) = without_notes(data);
         let value = match value {

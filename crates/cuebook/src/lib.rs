@@ -5,12 +5,12 @@
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut agent = Agent::builder().build().await?;
-//! agent.open("https://example.com/login").await.into_result()?;
+//! agent.open("https://example.com/login").await?;
 //! let page = agent.observe(Scope::View).await?;
 //! println!("{}", render::text(&page, &TextOptions::default()));
-//! agent.act(SetValue::to("c1", "ann")).await.into_result()?;
-//! let report = agent.run("Log in as ann with password correct-horse").await;
-//! println!("{:?}", report.result);
+//! agent.act(SetValue::to("c1", "ann")).await?;
+//! let report = agent.run("Log in as ann with password correct-horse").await?;
+//! println!("{} steps", report.steps.len());
 //! agent.close().await?;
 //! # Ok(())
 //! # }
@@ -39,6 +39,7 @@ mod detect;
 pub mod egress;
 pub mod environment;
 mod error;
+mod events;
 mod extract;
 pub mod fresh;
 mod keeping;
@@ -48,6 +49,7 @@ pub mod measured;
 mod models;
 mod planners;
 pub mod secrets;
+mod storage;
 #[cfg(feature = "models")]
 mod tools;
 
@@ -56,8 +58,10 @@ pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
 pub use detect::Detected;
 pub use error::AgentError;
+pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
+pub use storage::StorageError;
 #[cfg(feature = "models")]
 pub use tools::PageTools;
 
@@ -90,11 +94,11 @@ pub mod prelude {
     pub use cuebook_grammar::plan::{Author, PlanDraft};
     pub use cuebook_grammar::policy::Policy;
     pub use cuebook_grammar::render::{self, TextOptions};
-    pub use cuebook_grammar::report::{RunReport, RunResult};
+    pub use cuebook_grammar::report::{RunFailure, RunReport, RunResult};
     pub use cuebook_grammar::role::Role;
     pub use cuebook_grammar::step::Step;
 
     pub use crate::PlannerConfig;
     pub use crate::environment::FromEnv;
-    pub use crate::{Agent, AgentBuilder, AgentError, BrowserSource};
+    pub use crate::{Agent, AgentBuilder, AgentError, AgentEvent, BrowserSource};
 }

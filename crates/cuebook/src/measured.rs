@@ -165,11 +165,11 @@ impl Subject for Measured {
     }
 
     async fn run(&mut self, instruction: &str) -> RunReport {
-        self.agent.run(instruction).await
+        RunReport::from_result(self.agent.run(instruction).await)
     }
 
     async fn follow(&mut self, plan: PlanDraft) -> RunReport {
-        self.agent.follow(plan).await
+        RunReport::from_result(self.agent.follow(plan).await)
     }
 
     async fn close(self) -> Result<(), BoxError> {

@@ -4,8 +4,8 @@ use cuebook_decoding::Caps;
 use cuebook_decoding::emit::{Body, Degraded, Loss, Target, emit_within};
 use cuebook_decoding::read::{Form, read_as};
 use cuebook_grammar::observation::{Observation, Scope};
-use cuebook_grammar::plan::{Author, Violations};
-use cuebook_grammar::report::RunReport;
+use cuebook_grammar::plan::Author;
+use cuebook_grammar::report::{RunFailure, RunReport, RunResult};
 use serde_json::Value;
 
 use crate::agent::Agent;
@@ -53,9 +53,12 @@ impl Agent {
     /// as the plan of a model: only observed candidates, checked, judged, repaired, logged.
     ///
     /// # Errors
-    /// [`Violations`] of form. What the check refuses is in the report.
-    pub async fn call(&mut self, message: &Value) -> Result<RunReport, Violations> {
-        let plan = read_as(Form::ToolCalls, &message.to_string(), Author::Model)?;
-        Ok(self.follow(plan).await)
+    /// [`RunFailure`], whose error is what to send back to the model. Nothing ran if the message holds no valid call: the error
+    /// then has the violations of form.
+    pub async fn call(&mut self, message: &Value) -> Result<RunReport, RunFailure> {
+        match read_as(Form::ToolCalls, &message.to_string(), Author::Model) {
+            Ok(plan) => self.follow(plan).await,
+            Err(violations) => RunReport::without_run(RunResult::Invalid, Some(violations.into())).into_result(),
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::outcome::{Cause, EffectRecord, Judged, Late};
-use crate::plan::{Violation, ViolationCode};
+use crate::plan::{Violation, ViolationCode, Violations, listed};
 pub use crate::record::RunResult;
 use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
@@ -158,6 +158,20 @@ impl RunError {
     }
 }
 
+/// Has the code of the first violation.
+impl From<Violations> for RunError {
+    fn from(violations: Violations) -> Self {
+        let violations = violations.into_vec();
+        let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
+        let (message, violations) = match &violations[..] {
+            // The one place that it has stands in the message, too: readers may print nothing else.
+            [only] => (only.in_words(), violations),
+            _ => listed(violations),
+        };
+        Self { code, message, violations }
+    }
+}
+
 /// Tokens and calls of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -301,19 +315,39 @@ impl RunReport {
         crate::wire::read_versioned(json, REPORT_VERSION)
     }
 
+    /// The report of a run, however it ended: the inverse of [`into_result`](Self::into_result).
+    #[must_use]
+    pub fn from_result(result: Result<Self, RunFailure>) -> Self {
+        result.unwrap_or_else(|failure| *failure.report)
+    }
+
     /// The report if the run ended well, for use with `?`.
     ///
     /// # Errors
-    /// [`RunReport::error`], or [`ErrorCode::TaskFailed`] where the report states none.
-    pub fn into_result(self) -> Result<Self, RunError> {
+    /// [`RunFailure`], with [`RunReport::error`], or [`ErrorCode::TaskFailed`] where the report states none.
+    pub fn into_result(self) -> Result<Self, RunFailure> {
         match self.result {
             RunResult::Ok => Ok(self),
-            result => Err(self.error.unwrap_or_else(|| {
-                let message = format!("the run ended as {result:?} without stating an error");
-                RunError::new(ErrorCode::TaskFailed, message)
-            })),
+            result => {
+                let error = self.error.clone().unwrap_or_else(|| {
+                    let message = format!("the run ended as {result:?} without stating an error");
+                    RunError::new(ErrorCode::TaskFailed, message)
+                });
+                Err(RunFailure { error, report: Box::new(self) })
+            }
         }
     }
+}
+
+/// A run that did not end well. [`RunReport::from_result`] has the report in both cases.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{error}")]
+#[non_exhaustive]
+pub struct RunFailure {
+    /// The reason, with a stable code.
+    pub error: RunError,
+    /// The report of the whole run, with the steps that did run.
+    pub report: Box<RunReport>,
 }
 
 #[cfg(test)]
@@ -325,9 +359,11 @@ mod tests {
         assert!(RunReport::without_run(RunResult::Ok, None).into_result().is_ok());
         let error = RunError::new(Cause::Covered, "expected a button in the open, saw a banner over it");
         let failed = RunReport::without_run(RunResult::Failed, Some(error.clone()));
-        assert_eq!(failed.into_result(), Err(error.clone()));
+        let failure = failed.into_result().unwrap_err();
+        assert_eq!((failure.report.result, &failure.error), (RunResult::Failed, &error));
+        assert_eq!(failure.to_string(), error.to_string());
         assert_eq!(error.to_string(), "expected a button in the open, saw a banner over it (covered)");
         let unstated = RunReport::without_run(RunResult::Blocked, None).into_result().unwrap_err();
-        assert_eq!(unstated.code, ErrorCode::TaskFailed);
+        assert_eq!(unstated.error.code, ErrorCode::TaskFailed);
     }
 }

@@ -189,7 +189,7 @@ async fn s29_what_a_page_leaves_in_the_browser_is_gone_in_the_next_run() -> Resu
     for pages in [2, 1] {
         let mut agent = Agent::builder().build().await?;
         for _ in 0..pages {
-            agent.open(&url).await.into_result()?;
+            agent.open(&url).await?;
             let until = Instant::now() + TRYING;
             let mut title = agent.observe(Scope::View).await?.title;
             while title == "none" && Instant::now() < until {

@@ -263,14 +263,16 @@ impl Ground {
     async fn obey_as(&self, agent: AgentBuilder, path: &str) -> Result<RunReport> {
         let kept: BTreeSet<_> = self.browser.pages().iter().map(|page| page.target_id().as_str().to_owned()).collect();
         let mut agent = agent.build().await?;
-        let opened = agent.open(&format!("{SHOP}{path}")).await;
-        let report = if opened.result == RunResult::Ok { agent.run("Do what the page says").await } else { opened };
+        let ended = match agent.open(&format!("{SHOP}{path}")).await {
+            Ok(_) => agent.run("Do what the page says").await,
+            failed => failed,
+        };
         for page in self.browser.pages() {
             if !kept.contains(page.target_id().as_str()) {
                 page.close(soon()).await.ok();
             }
         }
-        Ok(report)
+        Ok(RunReport::from_result(ended))
     }
 }
 

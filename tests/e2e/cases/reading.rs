@@ -14,7 +14,7 @@ pub(super) async fn observed(ground: &Ground, html: &str) -> Result<Observation>
     ground.page("shop.test/", html);
     let agent = Agent::builder().browser(ground.browser.clone()).policy(policy(Profile::Auto)?);
     let mut agent = agent.build().await?;
-    agent.open(SHOP).await.into_result()?;
+    agent.open(SHOP).await?;
     let observation = agent.observe(Scope::Full).await?;
     agent.close().await?;
     Ok(observation)

@@ -91,15 +91,15 @@ async fn s46_s75_what_only_a_person_may_allow_is_not_allowed_and_stops_no_run() 
     let url = format!("http://{}", listener.local_addr()?);
     tokio::spawn(async move { axum::serve(listener, app).await });
     let mut agent = Agent::builder().planner(Obedient::default()).build().await?;
-    agent.open(&url).await.into_result()?;
+    agent.open(&url).await?;
     let began = Instant::now();
-    agent.run("Do what the page says").await;
+    // The dialogs may end it.
+    agent.run("Do what the page says").await.ok();
     ensure!(began.elapsed() < LONG, "it took {:?}", began.elapsed());
     for _ in 0..5 {
-        agent.act(Action::DismissDialog(action::Nothing {})).await;
+        agent.act(Action::DismissDialog(action::Nothing {})).await.ok();
     }
-    let opened = agent.open(&format!("{url}/after")).await;
-    ensure!(opened.result == RunResult::Ok, "the next page does not open: {}", why(&opened));
+    agent.open(&format!("{url}/after")).await.context("the next page does not open")?;
     agent.close().await?;
     let answers = || said.lock().unwrap_or_else(PoisonError::into_inner).clone();
     ensure!(soon_true(|| !answers().is_empty()).await, "the page asked for nothing");

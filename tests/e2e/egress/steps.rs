@@ -88,7 +88,7 @@ async fn activate(agent: &mut Agent, name: &str) -> Result<StepReport> {
     let page = agent.observe(Scope::Full).await?;
     let found = page.candidates.iter().find(|candidate| candidate.name.as_str() == name);
     let id = found.with_context(|| format!("expected {name}"))?.id.to_string();
-    let report = agent.act(Click::on(id.as_str())).await;
+    let report = RunReport::from_result(agent.act(Click::on(id.as_str())).await);
     report.steps.into_iter().next_back().context("expected a step")
 }
 
@@ -107,11 +107,11 @@ async fn a_step_whose_document_is_denied_fails_and_names_the_rule() -> Result<()
         ("Direct", Rule::PrivateAddress),
         ("Send", Rule::Redirect),
     ] {
-        agent.open(&servers.url("/")).await.into_result()?;
+        agent.open(&servers.url("/")).await?;
         if name == "Send" {
             let page = agent.observe(Scope::Full).await?;
             let field = page.candidates.iter().find(|one| one.name.as_str() == "Word").context("expected a field")?;
-            agent.act(SetValue::to(field.id.to_string().as_str(), "correct-horse")).await.into_result()?;
+            agent.act(SetValue::to(field.id.to_string().as_str(), "correct-horse")).await?;
         }
         let step = activate(&mut agent, name).await?;
         let failure = step.failure.as_ref().with_context(|| format!("{name}: expected a failure, saw {step:#?}"))?;
@@ -122,8 +122,8 @@ async fn a_step_whose_document_is_denied_fails_and_names_the_rule() -> Result<()
         let url = one.url.as_deref().with_context(|| format!("{name}: expected the request of the tab"))?;
         assert!(url.contains(&servers.evil.to_string()), "{name}: {url}");
     }
-    let navigated = agent.open(&servers.url(&format!("/to?scheme=https&port={}", servers.evil))).await;
-    let step = navigated.steps.first().context("expected a step")?;
+    let navigated = agent.open(&servers.url(&format!("/to?scheme=https&port={}", servers.evil))).await.unwrap_err();
+    let step = navigated.report.steps.first().context("expected a step")?;
     let failure = step.failure.as_ref().context("expected a failure")?;
     assert_eq!((failure.cause, failure.facts.rule), (Cause::PolicyBlocked, Some(Rule::Redirect)), "{failure:?}");
     assert_eq!(servers.reached.load(Ordering::SeqCst), 0, "nothing may arrive");
@@ -134,7 +134,7 @@ async fn a_step_whose_document_is_denied_fails_and_names_the_rule() -> Result<()
 async fn a_denied_resource_is_part_of_the_step_that_caused_it_and_fails_nothing() -> Result<()> {
     let servers = Servers::open().await?;
     let mut agent = servers.agent(&json!({})).await?;
-    let opened = agent.open(&servers.url("/")).await.into_result()?;
+    let opened = agent.open(&servers.url("/")).await?;
     assert!(denied(&opened.steps[0]).is_empty(), "{opened:#?}");
     let step = activate(&mut agent, "Load").await?;
     assert!(step.failure.is_none(), "{step:#?}");
@@ -156,14 +156,14 @@ async fn steps_on_an_origin_follow_one_another_no_faster_than_the_policy_says() 
     let mut agent = servers.agent(&json!({ "rate": { "stepsPerMinute": 30 } })).await?;
     let begun = Instant::now();
     for _ in 0..6 {
-        agent.act(Navigate::to(&servers.url("/"))).await.into_result()?;
+        agent.act(Navigate::to(&servers.url("/"))).await?;
     }
     ensure!(begun.elapsed() > Duration::from_millis(1_900), "six steps took {:?}", begun.elapsed());
     // One every minute: the second one cannot wait that long.
     let mut agent = servers.agent(&json!({ "rate": { "stepsPerMinute": 1 } })).await?;
-    agent.open(&servers.url("/")).await.into_result()?;
+    agent.open(&servers.url("/")).await?;
     let begun = Instant::now();
-    let report = agent.act(Navigate::to(&servers.url("/"))).await;
+    let report = agent.act(Navigate::to(&servers.url("/"))).await.unwrap_err().report;
     ensure!(begun.elapsed() < Duration::from_secs(5), "it is too long to wait: {:?}", begun.elapsed());
     assert_eq!(report.result, RunResult::Blocked, "{report:#?}");
     let failure = report.steps.last().and_then(|step| step.failure.as_ref()).context("expected a failure")?;
@@ -176,11 +176,11 @@ async fn a_server_that_asks_to_wait_is_asked_again_only_then() -> Result<()> {
     let servers = Servers::open().await?;
     let mut agent = servers.agent(&json!({})).await?;
     let begun = Instant::now();
-    let report = agent.open(&servers.url("/busy?wait=2")).await.into_result()?;
+    let report = agent.open(&servers.url("/busy?wait=2")).await?;
     ensure!(begun.elapsed() >= Duration::from_secs(2), "the server was asked again after {:?}", begun.elapsed());
     assert_eq!((report.steps[0].repairs, servers.busy.swap(0, Ordering::SeqCst)), (1, 2));
     let begun = Instant::now();
-    let report = agent.open(&servers.url("/busy?wait=500")).await;
+    let report = agent.open(&servers.url("/busy?wait=500")).await.unwrap_err().report;
     ensure!(begun.elapsed() < Duration::from_secs(30), "it is too long to wait: {:?}", begun.elapsed());
     let failure = report.steps.first().and_then(|step| step.failure.as_ref()).context("expected a failure")?;
     assert_eq!((failure.cause, failure.facts.status), (Cause::HttpError, Some(429)), "{failure:?}");

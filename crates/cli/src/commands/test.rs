@@ -22,7 +22,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{CasePart, CaseRun};
-use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::Millis;
@@ -447,7 +447,7 @@ struct Failed {
 /// `None` if the run ended well; an error if it was interrupted.
 fn failed(report: RunReport) -> Result<Option<Failed>, Refusal> {
     let result = report.result;
-    let Err(error) = report.into_result() else { return Ok(None) };
+    let Err(RunFailure { error, .. }) = report.into_result() else { return Ok(None) };
     if result == RunResult::Interrupted {
         return Err(Refusal { result, error });
     }

@@ -2,7 +2,7 @@
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Cause, StepFailure};
-use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode, Violations, listed};
+use cuebook_grammar::plan::{BoundStep, Violation, ViolationCode, Violations};
 use cuebook_grammar::record::StepRecord;
 use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
@@ -80,16 +80,9 @@ pub(super) fn ended_by(failure: &StepFailure) -> Stop {
 }
 
 pub(super) fn invalid(violations: Violations) -> Stop {
-    let violations = violations.into_vec();
     let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
     let result = if only_policy { RunResult::Blocked } else { RunResult::Invalid };
-    let code = violations.first().map_or(ErrorCode::InvalidPlan, |violation| violation.code.into());
-    let (message, violations) = match &violations[..] {
-        // The one place that it has stands in the message, too: readers may print nothing else.
-        [only] => (only.in_words(), violations),
-        _ => listed(violations),
-    };
-    Stop::Ended { result, error: Some(RunError { code, message, violations }), answer: None }
+    Stop::Ended { result, error: Some(violations.into()), answer: None }
 }
 
 /// Drafts of a planner that keep failing the check are the planner's failure, not the user's: `invalidPlan`, unless it is
