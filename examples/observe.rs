@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, WaitUntil, find_chrome};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
@@ -14,7 +15,6 @@ use cuebook_grammar::render::{self, TextOptions};
 use cuebook_grammar::seam::PageModeler as _;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use serde_json::json;
 
 /// Two buttons with the same name, distinguished by their rows.
 const PAGE: &str = "data:text/html,<title>People</title><h1>People</h1>\
@@ -57,8 +57,7 @@ async fn observe_twice(url: &str, places: &SearchPlaces) -> anyhow::Result<[Stri
     let first = modeler.observe(&page, Scope::Full, deadline).await?;
     let whole = render::text(&first, &TextOptions::default());
 
-    let change = json!({ "expression": CHANGE });
-    tab.session().call_raw("Runtime.evaluate", change, deadline.instant()).await?;
+    tab.session().request(EvaluateParams::new(CHANGE), deadline.instant()).await?;
 
     // Only the changes are read; remaining candidates keep their ids.
     let second = modeler.observe(&page, Scope::Full, deadline).await?;

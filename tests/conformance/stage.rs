@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, Sandbox};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::deadline::Deadline;
@@ -124,10 +126,8 @@ impl Stage {
         }
         let viewport = case.viewport.unwrap_or(USUAL_VIEWPORT);
         if viewport != USUAL_VIEWPORT {
-            let metrics = json!({
-                "width": viewport.width, "height": viewport.height, "deviceScaleFactor": 1, "mobile": false,
-            });
-            page.session().call_raw("Emulation.setDeviceMetricsOverride", metrics, until).await?;
+            let metrics = SetDeviceMetricsOverrideParams::new(viewport.width, viewport.height, 1, false);
+            page.session().request(metrics, until).await?;
         }
         self.page = Some(page);
         let url = format!("{}{}", self.server.origin(), case.path);
@@ -206,10 +206,13 @@ impl Stage {
     }
 
     async fn ask(&self, expression: &str, by_value: bool) -> Result<Value> {
-        let params = json!({
-            "expression": expression, "returnByValue": by_value, "awaitPromise": true, "userGesture": true,
-        });
-        let reply = self.tab()?.session().call_raw("Runtime.evaluate", params, Instant::now() + PATIENCE).await?;
+        let params = EvaluateParams {
+            return_by_value: Some(by_value),
+            await_promise: Some(true),
+            user_gesture: Some(true),
+            ..EvaluateParams::new(expression)
+        };
+        let reply = self.tab()?.session().request(params, Instant::now() + PATIENCE).await?;
         let reply: Value = reply.parse()?;
         if let Some(thrown) = reply.get("exceptionDetails") {
             let text = thrown["exception"]["description"].as_str().or_else(|| thrown["text"].as_str());

@@ -4,6 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use cuebook_cdp::protocol::browser_protocol::{audits, network};
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, Page, WaitUntil};
 use cuebook_datalayer::metrics::Collector;
 use cuebook_datalayer::{ArtifactStore, Entries, Run, RunDir, html, run_id};
@@ -24,14 +26,15 @@ async fn shown(path: &std::path::Path, viewport: (u32, u32)) -> Result<(Browser,
     options.viewport = viewport;
     let browser = Browser::launch(&options, soon()).await?;
     let page = browser.pages().into_iter().next().context("expected a tab")?;
-    page.session().call_raw("Network.enable", json!({}), soon()).await?;
+    page.session().request(network::EnableParams::default(), soon()).await?;
     page.goto(&format!("file://{}", path.display()), WaitUntil::Load, soon()).await?;
     Ok((browser, page, profiles))
 }
 
 async fn asked(page: &Page, expression: &str) -> Result<Value> {
-    let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-    let reply: Value = page.session().call_raw("Runtime.evaluate", asked, soon()).await?.parse()?;
+    let asked =
+        EvaluateParams { return_by_value: Some(true), await_promise: Some(true), ..EvaluateParams::new(expression) };
+    let reply: Value = page.session().request(asked, soon()).await?.parse()?;
     ensure!(reply.get("exceptionDetails").is_none(), "{expression}: {reply}");
     Ok(reply["result"]["value"].clone())
 }
@@ -217,7 +220,7 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
 async fn is_inert(path: &std::path::Path, steps: usize) -> Result<String> {
     let (browser, page, _profiles) = shown(path, (1280, 720)).await?;
     let mut events = page.session_events(&["Network.requestWillBeSent", "Audits.issueAdded"], 10_000);
-    page.session().call_raw("Audits.enable", json!({}), soon()).await?;
+    page.session().request(audits::EnableParams {}, soon()).await?;
     page.goto(&format!("file://{}?again", path.display()), WaitUntil::Load, soon()).await?;
     let seen = asked(
         &page,

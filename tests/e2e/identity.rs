@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_datalayer::MemoryArtifacts;
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::deadline::Deadline;
@@ -347,9 +348,13 @@ impl Bench {
     }
 
     async fn eval(&self, expression: &str) -> Value {
-        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let params = EvaluateParams {
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            ..EvaluateParams::new(expression)
+        };
         let tab = self.stage.tab().unwrap();
-        let reply = tab.session().call_raw("Runtime.evaluate", params, soon().instant()).await.unwrap();
+        let reply = tab.session().request(params, soon().instant()).await.unwrap();
         let reply: Value = reply.parse().unwrap();
         assert_eq!(reply.get("exceptionDetails"), None, "{expression}");
         reply["result"]["value"].clone()

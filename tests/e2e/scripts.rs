@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cuebook_bundle::{Token, TokenKind, tokens};
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
@@ -90,9 +91,9 @@ async fn clobberable(stage: &Stage) -> Result<BTreeSet<String>> {
         for (const name of Object.getOwnPropertyNames(holder)) names.add(name); \
         return [...names]; })()";
     let tab = stage.tab().context("no tab")?;
-    let params = json!({ "expression": expression, "returnByValue": true });
+    let params = EvaluateParams { return_by_value: Some(true), ..EvaluateParams::new(expression) };
     let until = Instant::now() + Duration::from_secs(30);
-    let reply: Value = tab.session().call_raw("Runtime.evaluate", params, until).await?.parse()?;
+    let reply: Value = tab.session().request(params, until).await?.parse()?;
     Ok(serde_json::from_value(reply["result"]["value"].clone())?)
 }
 
@@ -153,9 +154,9 @@ async fn unit_tests_of_modules_pass_in_a_browser() -> Result<()> {
                  try {{ test(); }} catch (error) {{ failed.push(`${{name}}: ${{error.stack}}`); }} \
                  return {{ ran: Object.keys(tests).length, failed }}; }})()"
             );
-            let params = json!({ "expression": expression, "returnByValue": true });
+            let params = EvaluateParams { return_by_value: Some(true), ..EvaluateParams::new(expression) };
             let until = Instant::now() + Duration::from_secs(30);
-            let reply: Value = tab.session().call_raw("Runtime.evaluate", params, until).await?.parse()?;
+            let reply: Value = tab.session().request(params, until).await?.parse()?;
             let report = &reply["result"]["value"];
             assert_eq!(report["failed"], json!([]), "{}: {reply:#}", path.display());
             ran += report["ran"].as_u64().unwrap_or(0);

@@ -14,6 +14,8 @@ use axum::response::Html;
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use cuebook::cdp::protocol::browser_protocol::target::CreateTargetParams;
+use cuebook::cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook::cdp::{Browser, Page, TargetId};
 use cuebook::executor::ExecutorOptions;
 use cuebook::grammar::deadline::Deadline;
@@ -220,9 +222,8 @@ async fn browser(profiles: &FilePath) -> Result<Arc<Browser>> {
 /// A tab in a window of its own: Chrome may take a minute for the picture of a tab behind another.
 async fn window(browser: &Browser) -> Result<Page> {
     let until = Instant::now() + Duration::from_secs(30);
-    let wanted = json!({ "url": "about:blank", "newWindow": true });
-    let reply: Value = browser.session().call_raw("Target.createTarget", wanted, until).await?.parse()?;
-    let target = TargetId::from(reply["targetId"].as_str().context("no tab")?);
+    let wanted = CreateTargetParams { new_window: Some(true), ..CreateTargetParams::new("about:blank") };
+    let target = TargetId::from(browser.session().call(wanted, until).await?.target_id.inner().as_str());
     loop {
         if let Some(page) = browser.page(&target) {
             return Ok(page);
@@ -269,8 +270,8 @@ async fn leaks(browser: Arc<Browser>, origin: &str, numbers: Vec<usize>) -> Resu
         let report = agent.run("do it").await.with_context(|| name.clone())?;
 
         // The control: it stands on the page, and the search knows it.
-        let ask = json!({ "expression": HELD, "returnByValue": true });
-        let reply: Value = tab.session().call_raw("Runtime.evaluate", ask, until()).await?.parse()?;
+        let ask = EvaluateParams { return_by_value: Some(true), ..EvaluateParams::new(HELD) };
+        let reply: Value = tab.session().request(ask, until()).await?.parse()?;
         let held = reply["result"]["value"].as_str().with_context(|| format!("{name}: {reply}"))?;
         ensure!(held.contains(&written(way)), "{name} shows no {:?}: {held:?}", written(way));
         ensure!(found(held.as_bytes(), &needles).is_some(), "{name}: the search finds nothing in {held:?}");

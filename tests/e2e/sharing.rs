@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cuebook::{BrowserSource, Containment, Tab};
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, Transport, WaitUntil};
 use cuebook_tests::{Shop, command, endpoint};
 use serde_json::{Value, json};
@@ -196,8 +197,8 @@ async fn a_tab_of_a_shared_browser_closes_with_what_it_opened_and_nothing_else()
     ours.goto(&site.url("/tabs"), WaitUntil::Load, soon()).await?;
     let before = browser.pages();
     for page in [&theirs, &ours] {
-        let click = json!({ "expression": "document.querySelector('a[rel=noopener]').click()", "userGesture": true });
-        page.session().call_raw("Runtime.evaluate", click, soon()).await?;
+        let click = EvaluateParams::new("document.querySelector('a[rel=noopener]').click()");
+        page.session().request(EvaluateParams { user_gesture: Some(true), ..click }, soon()).await?;
     }
     let until = soon();
     while browser.pages().len() < before.len() + 2 {

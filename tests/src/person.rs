@@ -4,8 +4,14 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use cuebook_cdp::Page;
+use cuebook_cdp::protocol::Command;
+use cuebook_cdp::protocol::browser_protocol::input::{
+    DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType, MouseButton,
+};
+use cuebook_cdp::protocol::browser_protocol::page::{CreateIsolatedWorldParams, GetFrameTreeParams, NavigateParams};
+use cuebook_cdp::protocol::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -29,7 +35,7 @@ impl Person {
     /// # Errors
     /// If the browser does not.
     pub async fn opens(&self, url: &str) -> Result<()> {
-        self.call("Page.navigate", json!({ "url": url })).await.map(drop)
+        self.call(NavigateParams::new(url)).await.map(drop)
     }
 
     /// Clicks a `button`, `link`, `field` or `item` whose plain name fits the pattern.
@@ -85,8 +91,13 @@ impl Person {
         self.clicks_times("field", field, "", 3).await?;
         for key in text.chars() {
             let key = key.to_string();
-            self.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": key })).await?;
-            self.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key })).await?;
+            let event = |kind: DispatchKeyEventType, text| DispatchKeyEventParams {
+                key: Some(key.clone()),
+                text,
+                ..DispatchKeyEventParams::new(kind)
+            };
+            self.call(event(DispatchKeyEventType::KeyDown, Some(key.clone()))).await?;
+            self.call(event(DispatchKeyEventType::KeyUp, None)).await?;
         }
         Ok(())
     }
@@ -109,12 +120,20 @@ impl Person {
     /// # Errors
     /// If there is none.
     pub async fn reads(&self, expression: &str) -> Result<Value> {
-        let tree = self.call("Page.getFrameTree", json!({})).await?;
-        let frame = tree["frameTree"]["frame"]["id"].clone();
-        let world = self.call("Page.createIsolatedWorld", json!({ "frameId": frame, "worldName": "person" })).await?;
-        let params =
-            json!({ "expression": expression, "contextId": world["executionContextId"], "returnByValue": true });
-        let reply = self.call("Runtime.evaluate", params).await?;
+        let tree = self.call(GetFrameTreeParams {}).await?;
+        let frame = tree["frameTree"]["frame"]["id"].as_str().context("expected a frame")?;
+        let world = CreateIsolatedWorldParams {
+            world_name: Some("person".to_owned()),
+            ..CreateIsolatedWorldParams::new(frame.to_owned())
+        };
+        let world = self.call(world).await?;
+        let context = world["executionContextId"].as_i64().context("expected a world")?;
+        let params = EvaluateParams {
+            context_id: Some(ExecutionContextId::new(context)),
+            return_by_value: Some(true),
+            ..EvaluateParams::new(expression)
+        };
+        let reply = self.call(params).await?;
         Ok(reply["result"]["value"].clone())
     }
 
@@ -123,22 +142,31 @@ impl Person {
     }
 
     async fn presses(&self, at: &Value, times: u32) -> Result<()> {
-        let mouse = |kind: &str, count: u32| json!({ "type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": count });
         self.points(at).await?;
         for count in 1..=times {
-            self.call("Input.dispatchMouseEvent", mouse("mousePressed", count)).await?;
-            self.call("Input.dispatchMouseEvent", mouse("mouseReleased", count)).await?;
+            for kind in [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased] {
+                let event = DispatchMouseEventParams {
+                    button: Some(MouseButton::Left),
+                    click_count: Some(count.into()),
+                    ..mouse(kind, at)?
+                };
+                self.call(event).await?;
+            }
         }
         Ok(())
     }
 
     async fn points(&self, at: &Value) -> Result<()> {
-        let moved = json!({ "type": "mouseMoved", "x": at[0], "y": at[1] });
-        self.call("Input.dispatchMouseEvent", moved).await.map(drop)
+        self.call(mouse(DispatchMouseEventType::MouseMoved, at)?).await.map(drop)
     }
 
-    async fn call(&self, method: &'static str, params: Value) -> Result<Value> {
+    async fn call(&self, command: impl Command) -> Result<Value> {
         let until = Instant::now() + PATIENCE;
-        Ok(self.tab.session().call_raw(method, params, until).await?.parse()?)
+        Ok(self.tab.session().request(command, until).await?.parse()?)
     }
+}
+
+fn mouse(kind: DispatchMouseEventType, at: &Value) -> Result<DispatchMouseEventParams> {
+    let (x, y) = at[0].as_f64().zip(at[1].as_f64()).context("expected a point")?;
+    Ok(DispatchMouseEventParams::new(kind, x, y))
 }

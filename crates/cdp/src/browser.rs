@@ -7,6 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use chromiumoxide_cdp::cdp::browser_protocol::browser::{CloseParams, GetVersionParams};
+use chromiumoxide_cdp::cdp::browser_protocol::target::{
+    AttachToBrowserTargetParams, AttachToTargetParams, CloseTargetParams, CreateBrowserContextParams,
+    CreateTargetParams, DisposeBrowserContextParams, GetTargetsParams,
+};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::json;
@@ -127,7 +132,7 @@ impl Browser {
         for leftover in leftovers(&options.records, &address) {
             for tab in &leftover.tabs {
                 // It may have been closed since.
-                let _ = hub.root().call_raw("Target.closeTarget", json!({"targetId": tab}), until).await;
+                let _ = hub.root().request(CloseTargetParams::new(tab.clone()), until).await;
             }
             leftover.forget();
         }
@@ -165,11 +170,11 @@ impl Browser {
         struct Attached {
             session_id: SessionId,
         }
-        let method = "Target.attachToBrowserTarget";
-        let Attached { session_id } = self.session().call_raw(method, json!({}), until).await?.parse()?;
+        let params = AttachToBrowserTargetParams {};
+        let Attached { session_id } = self.session().request(params, until).await?.parse()?;
         // The event comes before the reply.
-        let reason = GoneReason::Detached;
-        self.hub.session(&session_id).ok_or(CallError::SessionGone { method: method.into(), reason })
+        let (method, reason) = (AttachToBrowserTargetParams::IDENTIFIER.into(), GoneReason::Detached);
+        self.hub.session(&session_id).ok_or(CallError::SessionGone { method, reason })
     }
 
     /// Ends a session of [`Browser::begin_session`]. The command is queued behind those that the session has sent.
@@ -213,8 +218,7 @@ impl Browser {
     /// # Errors
     /// [`CallError`]
     pub async fn dispose(&self, context: &ContextId, until: Instant) -> Result<(), CallError> {
-        let context = json!({"browserContextId": context.0});
-        self.session().call_raw("Target.disposeBrowserContext", context, until).await.map(drop)
+        self.session().request(DisposeBrowserContextParams::new(context.0.clone()), until).await.map(drop)
     }
 
     async fn open_page(&self, url: &str, context: Option<&str>, until: Instant) -> Result<Page, PageError> {
@@ -224,11 +228,9 @@ impl Browser {
             target_id: TargetId,
         }
         let mut events = self.events();
-        let mut wanted = json!({"url": url});
-        if let Some(context) = context {
-            wanted["browserContextId"] = json!(context);
-        }
-        let reply = self.session().call_raw("Target.createTarget", wanted, until).await?;
+        let browser_context_id = context.map(|context| context.to_owned().into());
+        let wanted = CreateTargetParams { browser_context_id, ..CreateTargetParams::new(url) };
+        let reply = self.session().request(wanted, until).await?;
         let Created { target_id } = reply.parse()?;
         let was_let_go = self.hub.with_ours(|ours| match ours {
             Ours::HandedOver(HandedOver { opened, .. }) => {
@@ -239,8 +241,8 @@ impl Browser {
         });
         if was_let_go {
             // It was announced before it was known to be ours.
-            let again = json!({"targetId": target_id, "flatten": true});
-            self.session().call_raw("Target.attachToTarget", again, until).await?;
+            let again = AttachToTargetParams::new(target_id.to_string());
+            self.session().request(AttachToTargetParams { flatten: Some(true), ..again }, until).await?;
         }
         let opened = async {
             loop {
@@ -309,7 +311,7 @@ impl Browser {
             return left;
         };
         // Chrome may exit before its answer is out.
-        let _ = self.session().call_raw("Browser.close", json!({}), until).await;
+        let _ = self.session().request(CloseParams {}, until).await;
         let exited = chrome.exited(until).await;
         chrome.end();
         self.hub.gone();
@@ -323,8 +325,7 @@ impl Browser {
             Ours::All | Ours::HandedOver(_) => None,
         });
         if let Some(context) = context {
-            let context = json!({"browserContextId": context});
-            return self.session().call_raw("Target.disposeBrowserContext", context, until).await.map(drop);
+            return self.session().request(DisposeBrowserContextParams::new(context), until).await.map(drop);
         }
         let Some(kept) = self.handed_over() else { return Ok(()) };
         let pages = self.hub.all_pages().into_iter().filter(|page| *page.target_id() != kept);
@@ -395,7 +396,8 @@ async fn new_context(root: &Session, until: Instant) -> Result<String, CallError
     struct Created {
         browser_context_id: String,
     }
-    let reply = root.call_raw("Target.createBrowserContext", json!({"disposeOnDetach": true}), until).await?;
+    let wanted = CreateBrowserContextParams { dispose_on_detach: Some(true), ..CreateBrowserContextParams::default() };
+    let reply = root.request(wanted, until).await?;
     Ok(reply.parse::<Created>()?.browser_context_id)
 }
 
@@ -406,7 +408,7 @@ async fn hand_over(
     opened: OpenedTabs,
     until: Instant,
 ) -> Result<HandedOver, AttachError> {
-    let reply = root.call_raw("Target.getTargets", json!({}), until).await.map_err(AttachError::Setup)?;
+    let reply = root.request(GetTargetsParams::default(), until).await.map_err(AttachError::Setup)?;
     let Targets { target_infos } = reply.parse().map_err(AttachError::Setup)?;
     let tab = tab.find(&target_infos)?;
     let others = target_infos.into_iter().map(|info| info.target_id).filter(|id| *id != tab).collect();
@@ -435,7 +437,7 @@ async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Resu
         }
     };
     let root = hub.root();
-    let version = root.call_raw("Browser.getVersion", json!({}), until);
+    let version = root.request(GetVersionParams {}, until);
     let downloads = root.call_raw("Browser.setDownloadBehavior", downloads, until);
     let attached = root.call_raw("Target.setAutoAttach", auto_attach(&["page"]), until);
     let version: Version = version.await?.parse()?;

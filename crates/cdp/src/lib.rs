@@ -60,7 +60,7 @@ pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind, Sh
 pub use sharing::{AttachOptions, OpenTab};
 pub use world::World;
 
-/// The protocol's generated types, for parameters and small replies.
+/// The protocol's generated types, for commands ([`Session::request`]) and small replies ([`Session::call`]).
 ///
 /// Replies that are large or that Chrome changes often have lenient borrowing structs in [`wire`].
 pub mod protocol {

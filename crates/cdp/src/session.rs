@@ -222,13 +222,13 @@ impl Session {
         self.start(method, &command, until, decode_owned::<C::Response>)
     }
 
-    /// Sends a typed command, and leaves its reply undecoded: for replies that are large, or whose kinds may be newer in
-    /// Chrome than in the generated types.
+    /// Sends a typed command whose reply stays raw, to be read into a lenient type of the caller
+    /// ([`RawReply::parse`]): a Chrome that is newer than the generated types may answer what those refuse.
     pub fn request<C: Command>(&self, command: C, until: Instant) -> Call<RawReply> {
         self.start(command.identifier(), &command, until, Ok)
     }
 
-    /// Sends a command by name, with parameters of the caller's own shape (a struct or `json!({})`).
+    /// Sends a command by name, with parameters of the caller's own shape, where the generated types do not fit.
     pub fn call_raw(&self, method: &'static str, params: impl Serialize, until: Instant) -> Call<RawReply> {
         self.start(Cow::Borrowed(method), &params, until, Ok)
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use chromiumoxide_cdp::cdp::browser_protocol::dom::{BackendNodeId, ResolveNodeParams};
+use chromiumoxide_cdp::cdp::js_protocol::runtime;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -190,8 +192,12 @@ impl World {
         struct Object {
             object_id: String,
         }
-        let params = json!({"backendNodeId": backend_node_id, "executionContextId": self.inner.context});
-        let reply = match self.session().call_raw("DOM.resolveNode", params, until).await {
+        let params = ResolveNodeParams {
+            backend_node_id: Some(BackendNodeId::new(backend_node_id)),
+            execution_context_id: Some(runtime::ExecutionContextId::new(self.inner.context.get())),
+            ..ResolveNodeParams::default()
+        };
+        let reply = match self.session().request(params, until).await {
             Err(CallError::Protocol { ref message, .. }) if is_node_gone(message) => {
                 return Err(WorldError::NodeGone);
             }

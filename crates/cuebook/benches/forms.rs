@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use cuebook::cdp::TargetId;
+use cuebook::cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook::prelude::*;
 use cuebook::serde_json::{Map, Value, json};
 
@@ -107,7 +108,7 @@ async fn held(agent: &Agent) -> Result<Value> {
     let browser = agent.browser().context("the agent has no browser")?;
     let page = browser.page(&TargetId::from(agent.page().as_str())).context("the tab is gone")?;
     let until = Instant::now() + Duration::from_secs(10);
-    let reply = page.session().call_raw("Runtime.evaluate", json!({ "expression": "held()" }), until).await?;
+    let reply = page.session().request(EvaluateParams::new("held()"), until).await?;
     let reply: Value = reply.parse()?;
     let held = reply["result"]["value"].as_str().context("the page does not say what it holds")?;
     Ok(cuebook::serde_json::from_str(held)?)

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener as StdListener, UdpSocket as StdUdp};
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::system_info::GetInfoParams;
 use cuebook_cdp::{Browser, CallError, Namespace, PageError, WorldError};
 use cuebook_grammar::plan::Author;
 use cuebook_grammar::policy::Policy;
@@ -164,7 +165,7 @@ async fn looks_up_nothing(browser: &Browser, until: Instant) -> Result<(), Uncon
         #[serde(default)]
         command_line: String,
     }
-    let info: Info = browser.session().call_raw("SystemInfo.getInfo", json!({}), until).await?.parse()?;
+    let info: Info = browser.session().request(GetInfoParams {}, until).await?.parse()?;
     // Of several, the last one holds.
     let rules = info.command_line.rsplit_once("--host-resolver-rules=").map(|(_, rules)| rules.trim_start_matches('"'));
     if rules.is_some_and(|rules| rules.starts_with("MAP * ~NOTFOUND")) { Ok(()) } else { Err(Uncontained::Names) }

@@ -3,11 +3,11 @@
 //! They are searched only where a locator finds nothing, and each element once. Elements in such a root are then found
 //! by role and text like all others.
 
+use cuebook_cdp::protocol::browser_protocol::dom::{BackendNodeId, DescribeNodeParams};
 use cuebook_cdp::wire::dom::Described;
 use cuebook_grammar::outcome::Stage;
 use cuebook_probe::ProbeError;
 use futures_util::future::join_all;
-use serde::Serialize;
 
 use crate::run::Run;
 use crate::stop::Part;
@@ -18,13 +18,6 @@ const SUSPECTS: u32 = 200;
 const DEPTH: usize = 5;
 /// The most frames that are searched.
 const FRAMES: usize = 50;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Describe {
-    backend_node_id: i64,
-    depth: i32,
-}
 
 impl Run<'_> {
     /// Makes closed shadow roots known to the script in every frame; `true` if there were any that were not. Two
@@ -44,8 +37,10 @@ impl Run<'_> {
                         break;
                     }
                     let session = world.world().session();
-                    let described = join_all(suspects.into_iter().map(|backend_node_id| {
-                        session.call_raw("DOM.describeNode", Describe { backend_node_id, depth: 0 }, until)
+                    let described = join_all(suspects.into_iter().map(|node| {
+                        let backend_node_id = Some(BackendNodeId::new(node));
+                        let params = DescribeNodeParams { backend_node_id, depth: Some(0), ..Default::default() };
+                        session.request(params, until)
                     }))
                     .await;
                     let mut roots = Vec::new();

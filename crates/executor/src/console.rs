@@ -9,12 +9,13 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::js_protocol::runtime::ReleaseObjectGroupParams;
 use cuebook_cdp::wire::Str;
 use cuebook_cdp::wire::remote::{ExceptionDetails, RemoteObject, StackTrace};
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
 use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const METHODS: [&str; 2] = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown"];
 /// Errors that wait between two looks; those beyond are not reported.
@@ -66,7 +67,7 @@ impl Console {
     pub(crate) fn settle(&self) {
         let soon = Instant::now() + Duration::from_secs(1);
         for session in self.page.sessions() {
-            drop(session.call_raw("Runtime.releaseObjectGroup", json!({ "objectGroup": "console" }), soon));
+            drop(session.request(ReleaseObjectGroupParams::new("console"), soon));
         }
     }
 

@@ -11,18 +11,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::{PausedRequest, Request};
+use cuebook_cdp::protocol::browser_protocol::fetch::{self, ContinueRequestParams, FailRequestParams, RequestPattern};
+use cuebook_cdp::protocol::browser_protocol::network::{ErrorReason, ResourceType};
 use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, RawEvent, Session};
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::{Author, BoundStep};
 use cuebook_grammar::policy::{Policy, RequestVerdict};
 use cuebook_grammar::seam::HeldRequest;
-use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::stop::{Part, call_stop, failed};
 
 /// The kinds of requests that may have a method other than GET.
-const KINDS: [&str; 6] = ["Document", "XHR", "Fetch", "Ping", "CSPViolationReport", "Other"];
+const KINDS: [ResourceType; 6] = [
+    ResourceType::Document,
+    ResourceType::Xhr,
+    ResourceType::Fetch,
+    ResourceType::Ping,
+    ResourceType::CspViolationReport,
+    ResourceType::Other,
+];
 /// Unread events. What does not fit stays held: the browser never sends it.
 const CAPACITY: usize = 10_000;
 /// Requests that wait for somebody to decide. More are dropped.
@@ -66,16 +74,13 @@ impl Drop for Held {
 
 /// Commands are queued when they are called. A request that is gone needs none.
 fn leave(session: &Session, id: &str, to: Option<&str>) {
-    let mut params = json!({ "requestId": id });
-    if let (Some(params), Some(to)) = (params.as_object_mut(), to) {
-        params.insert("url".to_owned(), to.into());
-    }
-    drop(session.call_raw("Fetch.continueRequest", params, Instant::now() + ANSWER));
+    let params = ContinueRequestParams { url: to.map(str::to_owned), ..ContinueRequestParams::new(id.to_owned()) };
+    drop(session.request(params, Instant::now() + ANSWER));
 }
 
 fn fail(session: &Session, id: &str) {
-    let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
-    drop(session.call_raw("Fetch.failRequest", params, Instant::now() + ANSWER));
+    let params = FailRequestParams::new(id.to_owned(), ErrorReason::BlockedByClient);
+    drop(session.request(params, Instant::now() + ANSWER));
 }
 
 /// Decides about requests for one run. Dropping it fails what is still held.
@@ -118,14 +123,14 @@ impl Holder {
         let (sender, asked) = channel(QUESTIONS);
         let gated = Arc::new(AtomicBool::new(false));
         tokio::spawn(serve(queue, policy.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
-        let params = json!({ "patterns": patterns(policy, effects) });
-        session.call_raw("Fetch.enable", params, until).await?;
+        let enable = |patterns| fetch::EnableParams { patterns: Some(patterns), ..fetch::EnableParams::default() };
+        session.request(enable(patterns(policy, effects)), until).await?;
         // Documents keep the way to the network that they were made with, and get another one when their own session
         // begins or ends to hold requests.
         let frames = browser.pages().into_iter().flat_map(|page| page.frames());
         let renewed = frames.flat_map(|frame| {
-            let begin = frame.session.call_raw("Fetch.enable", json!({ "patterns": [] }), until);
-            [begin, frame.session.call_raw("Fetch.disable", json!({}), until)]
+            let begin = frame.session.request(enable(Vec::new()), until);
+            [begin, frame.session.request(fetch::DisableParams {}, until)]
         });
         // A document that is gone needs none.
         futures_util::future::join_all(renewed.collect::<Vec<_>>()).await;
@@ -190,8 +195,10 @@ fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<Held>) {
 
 /// Patterns of the requests that the browser has to hold: more than the policy names, never less. Each pattern costs
 /// the requests that it fits a round trip.
-fn patterns(policy: &Policy, effects: bool) -> Vec<Value> {
-    let kinds = KINDS.iter().filter(|_| effects).map(|kind| json!({ "urlPattern": "*", "resourceType": kind }));
-    let named = policy.request_origins().map(|(scheme, host)| json!({ "urlPattern": format!("{scheme}://{host}*") }));
+fn patterns(policy: &Policy, effects: bool) -> Vec<RequestPattern> {
+    let of = |url: String| RequestPattern { url_pattern: Some(url), ..RequestPattern::default() };
+    let kinds = KINDS.into_iter().filter(|_| effects);
+    let kinds = kinds.map(|kind| RequestPattern { resource_type: Some(kind), ..of("*".to_owned()) });
+    let named = policy.request_origins().map(|(scheme, host)| of(format!("{scheme}://{host}*")));
     kinds.chain(named).collect()
 }

@@ -7,10 +7,11 @@
 
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::dom::{BackendNodeId, GetBoxModelParams};
 use cuebook_cdp::{FrameId, SessionKind};
 use cuebook_grammar::geometry::Point;
 use cuebook_probe::{Probe, ProbeError};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// A projective map of the plane, row by row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,12 +19,6 @@ pub(crate) struct Projection([[f64; 3]; 3]);
 
 /// Frames within frames beyond this depth are not followed.
 const MAX_DEPTH: usize = 64;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Of {
-    backend_node_id: i64,
-}
 
 #[derive(Deserialize)]
 struct BoxModel {
@@ -129,8 +124,9 @@ pub(crate) async fn projections(
                 let nodes = world
                     .nodes("(cb, id) => [cb.byId(id)].filter((element) => element)", &[owner.node.into()], until)
                     .await?;
-                let backend_node_id = *nodes.first().ok_or(ProbeError::Gone)?;
-                let reply = parent.session.call_raw("DOM.getBoxModel", Of { backend_node_id }, until).await;
+                let backend_node_id = Some(BackendNodeId::new(*nodes.first().ok_or(ProbeError::Gone)?));
+                let params = GetBoxModelParams { backend_node_id, ..GetBoxModelParams::default() };
+                let reply = parent.session.request(params, until).await;
                 let Ok(BoxModel { model }) = reply.map_err(ProbeError::from).and_then(|reply| Ok(reply.parse()?))
                 else {
                     return Ok(None);

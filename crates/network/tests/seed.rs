@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::page::NavigateParams;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_network::traffic::page_script;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(40)
@@ -40,9 +42,9 @@ async fn how_often_a_page_polls_shifts_no_numbers_of_others() {
     let page = browser.pages().into_iter().next().unwrap();
     let mut seen: Vec<Vec<Value>> = Vec::new();
     for times in [2, 5, 5] {
-        page.session().call_raw("Page.navigate", json!({"url": "data:text/html,<p>x"}), soon()).await.unwrap();
-        let asked = json!({"expression": drawn(times), "returnByValue": true});
-        let answer = page.session().call_raw("Runtime.evaluate", asked, soon()).await.unwrap();
+        page.session().request(NavigateParams::new("data:text/html,<p>x"), soon()).await.unwrap();
+        let asked = EvaluateParams { return_by_value: Some(true), ..EvaluateParams::new(drawn(times)) };
+        let answer = page.session().request(asked, soon()).await.unwrap();
         let answer: Value = answer.parse().unwrap();
         seen.push(serde_json::from_str(answer["result"]["value"].as_str().unwrap()).unwrap());
     }

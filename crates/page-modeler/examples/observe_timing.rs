@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, PlaceKind};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
@@ -14,7 +15,6 @@ use cuebook_grammar::observation::Scope;
 use cuebook_grammar::seam::PageModeler as _;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use serde_json::json;
 
 #[tokio::main]
 async fn main() {
@@ -25,9 +25,7 @@ async fn main() {
     let browser = Arc::new(Browser::launch(&options, until).await.unwrap());
     let page = browser.new_page("about:blank", until).await.unwrap();
     let fill = "document.body.innerHTML = '<table>' + Array.from({ length: 250 }, (_, i) => `<tr><td>user${i}@example.com</td><td>${i}</td><td><button>Edit</button> <a href=#${i}>Open</a> <input aria-label=q${i}> <div style='cursor:pointer'>Go</div></td></tr>`).join('') + '</table>'; 0";
-    let run = |expression: &'static str| {
-        page.session().call_raw("Runtime.evaluate", json!({ "expression": expression }), until)
-    };
+    let run = |expression: &'static str| page.session().request(EvaluateParams::new(expression), until);
     run(fill).await.unwrap();
     let id = PageId::new(page.target_id().as_str());
     let mut modeler = LivePageModeler::new(Arc::clone(&browser), DigestKey::new([1; 32]), ModelerOptions::default());

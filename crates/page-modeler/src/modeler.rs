@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::target::GetTargetsParams;
 use cuebook_cdp::{
     Browser, CallError, DialogKind as WireDialog, DocumentId, GoneReason, OpenDialog, Page, PageEvent, TargetId,
 };
@@ -17,7 +18,7 @@ use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::capture::{Bounds, Captured, Known, WALK, capture};
 use crate::error::ModelError;
@@ -412,8 +413,6 @@ impl LivePageModeler {
     }
 
     async fn tabs(&self, current: &PageId, until: Instant) -> Vec<TabSummary> {
-        #[derive(Serialize)]
-        struct NoParameters {}
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Targets {
@@ -425,7 +424,7 @@ impl LivePageModeler {
             target_id: String,
             title: String,
         }
-        let reply = self.browser.session().call_raw("Target.getTargets", NoParameters {}, until).await;
+        let reply = self.browser.session().request(GetTargetsParams::default(), until).await;
         let titles: HashMap<String, String> = reply
             .ok()
             .and_then(|reply| reply.parse::<Targets>().ok())

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::accessibility::GetPartialAxTreeParams;
+use cuebook_cdp::protocol::browser_protocol::dom::BackendNodeId;
 use cuebook_cdp::wire::accessibility::{AxNode, AxTree};
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::role::Role;
-use serde::Serialize;
 
 use crate::error::ProbeError;
 use crate::probe::Probe;
@@ -23,13 +24,6 @@ pub struct AxFacts {
     pub description: Option<String>,
     /// Assistive technology skips it.
     pub ignored: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PartialTree {
-    backend_node_id: i64,
-    fetch_relatives: bool,
 }
 
 /// Requests in flight at once.
@@ -91,9 +85,12 @@ impl Probe {
             let calls: Vec<_> = window
                 .iter()
                 .map(|(node, backend_node_id)| {
-                    let params = PartialTree { backend_node_id: *backend_node_id, fetch_relatives: false };
-                    let call = session.call_raw("Accessibility.getPartialAXTree", params, until);
-                    (*node, *backend_node_id, call)
+                    let params = GetPartialAxTreeParams {
+                        backend_node_id: Some(BackendNodeId::new(*backend_node_id)),
+                        fetch_relatives: Some(false),
+                        ..GetPartialAxTreeParams::default()
+                    };
+                    (*node, *backend_node_id, session.request(params, until))
                 })
                 .collect();
             for (node, backend_node_id, call) in calls {

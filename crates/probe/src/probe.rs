@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::dom::{BackendNodeId, DescribeNodeParams, GetFrameOwnerParams};
 use cuebook_cdp::wire::dom::Described;
 use cuebook_cdp::{FrameId, Page, WorldError};
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::{NodeKey, PageId};
 use cuebook_grammar::secret::DigestKey;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ask::Ask;
@@ -48,24 +48,6 @@ struct Inner {
     extensions: Mutex<Vec<Extension>>,
     /// The owner element of each child frame; an entry is verified before it is used.
     owners: Mutex<HashMap<FrameId, NodeKey>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FrameParam<'a> {
-    frame_id: &'a FrameId,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FrameOwner {
-    backend_node_id: i64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct BackendParam {
-    backend_node_id: i64,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -212,14 +194,10 @@ impl Probe {
                 return Ok(known);
             }
         }
-        let reply = world
-            .world()
-            .session()
-            .call_raw("DOM.getFrameOwner", FrameParam { frame_id: child }, until)
-            .await
-            .map_err(protocol_is_gone)?;
-        let owner: FrameOwner = reply.parse()?;
-        let node: u64 = world.adopt(owner.backend_node_id, "(cb, element) => cb.idOf(element)", &[], until).await?;
+        let params = GetFrameOwnerParams::new(child.to_string());
+        let owner = world.world().session().call(params, until).await.map_err(protocol_is_gone)?;
+        let owner = *owner.backend_node_id.inner();
+        let node: u64 = world.adopt(owner, "(cb, element) => cb.idOf(element)", &[], until).await?;
         let key = world.key(node);
         locked(&self.inner.owners).insert(child.clone(), key.clone());
         Ok(key)
@@ -233,13 +211,9 @@ impl Probe {
         let world = self.world_of(owner, until).await?;
         let backend =
             world.nodes("(cb, id) => [cb.byId(id)].filter((element) => element)", &[owner.node.into()], until).await?;
-        let backend_node_id = *backend.first().ok_or(ProbeError::Gone)?;
-        let reply = world
-            .world()
-            .session()
-            .call_raw("DOM.describeNode", BackendParam { backend_node_id }, until)
-            .await
-            .map_err(protocol_is_gone)?;
+        let backend_node_id = Some(BackendNodeId::new(*backend.first().ok_or(ProbeError::Gone)?));
+        let params = DescribeNodeParams { backend_node_id, ..DescribeNodeParams::default() };
+        let reply = world.world().session().request(params, until).await.map_err(protocol_is_gone)?;
         let described: Described<'_> = reply.parse()?;
         described.node.frame_id.map(FrameId::from).ok_or(ProbeError::Gone)
     }

@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use cuebook::egress::{Uncontained, listen, self_test};
 use cuebook::network::{Decision, Egress, Limits, System};
+use cuebook_cdp::protocol::browser_protocol::page::{GetAppManifestParams, NavigateParams};
+use cuebook_cdp::protocol::browser_protocol::target::CreateTargetParams;
 use cuebook_cdp::{Browser, LaunchError, LaunchOptions, Namespace, Page, TargetId, WaitUntil};
 use cuebook_grammar::policy::Policy;
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use ground::Ground;
@@ -65,10 +66,8 @@ fn opened(options: &mut LaunchOptions) {
 
 /// A page that no other one hides.
 async fn window(browser: &Browser) -> Result<Page> {
-    let params = json!({ "url": "about:blank", "newWindow": true });
-    let reply = browser.session().call_raw("Target.createTarget", params, soon()).await?;
-    let target: Value = reply.parse()?;
-    let target = TargetId::from(target["targetId"].as_str().unwrap_or_default());
+    let params = CreateTargetParams { new_window: Some(true), ..CreateTargetParams::new("about:blank") };
+    let target = TargetId::from(browser.session().call(params, soon()).await?.target_id.inner().as_str());
     until(|| browser.page(&target).is_some()).await;
     browser.page(&target).context("expected a window")
 }
@@ -105,11 +104,11 @@ async fn try_all(
         ensure!(!title.contains('(') && title != "trying", "probes did not start: {title}");
         tried.extend(title.split(' ').map(str::to_lowercase));
         // Chrome fetches a manifest when it is asked for it.
-        page.session().call_raw("Page.getAppManifest", json!({}), soon()).await.ok();
+        page.session().request(GetAppManifestParams::default(), soon()).await.ok();
     }
     let page = browser.new_page("about:blank", soon()).await?;
     let source = format!("view-source:http://p-viewSource-q.evil.test:{}/", hostile.ports["http"]);
-    page.session().call_raw("Page.navigate", json!({ "url": source }), soon()).await?;
+    page.session().request(NavigateParams::new(source), soon()).await?;
     tried.insert("viewsource".to_owned());
     tried.retain(|name| ground.is_apart() || !APART.contains(&name.as_str()));
     Ok(tried)

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, Transport};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{Ended, cuebook, endpoint};
@@ -71,9 +72,10 @@ impl Desk {
 
 /// Evaluates in the page's own world.
 pub(crate) async fn evaluate(page: &Page, expression: &str) -> Result<Value> {
-    let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+    let params =
+        EvaluateParams { return_by_value: Some(true), await_promise: Some(true), ..EvaluateParams::new(expression) };
     let until = Instant::now() + Duration::from_secs(5);
-    let reply: Value = page.session().call_raw("Runtime.evaluate", params, until).await?.parse()?;
+    let reply: Value = page.session().request(params, until).await?.parse()?;
     anyhow::ensure!(reply.get("exceptionDetails").is_none(), "{reply}");
     Ok(reply["result"]["value"].clone())
 }

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{AttachOptions, Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport, WaitUntil};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
@@ -301,9 +303,10 @@ impl Stage {
 
 /// Evaluates in the page's own world.
 async fn evaluate(page: &Page, expression: &str) -> Result<Value> {
-    let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+    let params =
+        EvaluateParams { return_by_value: Some(true), await_promise: Some(true), ..EvaluateParams::new(expression) };
     let until = Instant::now() + Duration::from_secs(5);
-    let reply: Value = page.session().call_raw("Runtime.evaluate", params, until).await?.parse()?;
+    let reply: Value = page.session().request(params, until).await?.parse()?;
     anyhow::ensure!(reply.get("exceptionDetails").is_none(), "{reply}");
     Ok(reply["result"]["value"].clone())
 }
@@ -324,11 +327,20 @@ async fn hears_a_person(page: &Page) -> bool {
 
 async fn click_as_a_person(page: &Page) -> Result<bool> {
     let middle = evaluate(page, "account.person()").await?;
-    for (kind, buttons) in [("mouseMoved", 0), ("mousePressed", 1), ("mouseReleased", 0)] {
-        let button = if kind == "mouseMoved" { "none" } else { "left" };
-        let event = json!({ "type": kind, "x": middle[0], "y": middle[1], "button": button, "buttons": buttons,
-            "clickCount": 1 });
-        page.session().call_raw("Input.dispatchMouseEvent", event, Instant::now() + PERSON).await?;
+    let middle = |at: usize| middle[at].as_f64().context("expected the middle of a page of ours");
+    let (x, y) = (middle(0)?, middle(1)?);
+    for (kind, button, buttons) in [
+        (DispatchMouseEventType::MouseMoved, MouseButton::None, 0),
+        (DispatchMouseEventType::MousePressed, MouseButton::Left, 1),
+        (DispatchMouseEventType::MouseReleased, MouseButton::Left, 0),
+    ] {
+        let event = DispatchMouseEventParams {
+            button: Some(button),
+            buttons: Some(buttons),
+            click_count: Some(1),
+            ..DispatchMouseEventParams::new(kind, x, y)
+        };
+        page.session().request(event, Instant::now() + PERSON).await?;
     }
     Ok(evaluate(page, "account.leave()").await? == true)
 }

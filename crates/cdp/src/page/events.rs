@@ -7,6 +7,8 @@
 
 use std::time::Instant;
 
+use chromiumoxide_cdp::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+
 use crate::error::PageError;
 use crate::ids::{DocumentId, FrameId};
 use crate::queue::Events;
@@ -173,24 +175,17 @@ impl OpenDialog {
     /// # Errors
     /// [`PageError::Call`], with a protocol error when it was answered already.
     pub async fn answer(&self, answer: &DialogAnswer, until: Instant) -> Result<(), PageError> {
-        #[derive(serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params<'a> {
-            accept: bool,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            prompt_text: Option<&'a str>,
-        }
         let params = match answer {
             DialogAnswer::Accept { text } => {
-                let text = text.as_deref().or(match self.kind {
-                    DialogKind::Prompt => Some(self.default_prompt.as_str()),
+                let prompt_text = text.clone().or_else(|| match self.kind {
+                    DialogKind::Prompt => Some(self.default_prompt.clone()),
                     _ => None,
                 });
-                Params { accept: true, prompt_text: text }
+                HandleJavaScriptDialogParams { accept: true, prompt_text }
             }
-            DialogAnswer::Dismiss => Params { accept: false, prompt_text: None },
+            DialogAnswer::Dismiss => HandleJavaScriptDialogParams::new(false),
         };
-        self.session.call_raw("Page.handleJavaScriptDialog", params, until).await?;
+        self.session.request(params, until).await?;
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use chromiumoxide_cdp::cdp::browser_protocol::page::NavigateParams;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::events::{PageEvent, PageEvents};
 use super::tab::Page;
@@ -126,7 +126,7 @@ impl Page {
         }
         // Before the command: its events may arrive together with its reply.
         let events = self.events();
-        let reply = self.session().call_raw("Page.navigate", json!({"url": url}), until).await;
+        let reply = self.session().request(NavigateParams::new(url), until).await;
         let reply: Reply = reply.and_then(|reply| reply.parse()).map_err(|error| GotoError::of(error, url))?;
         if let Some(error_text) = reply.error_text.filter(|text| !text.is_empty()) {
             return Err(GotoError::Refused { error_text });

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use chromiumoxide_cdp::cdp::browser_protocol::page::BringToFrontParams;
+use chromiumoxide_cdp::cdp::browser_protocol::target::CloseTargetParams;
 
 use super::events::{DialogAnswer, OpenDialog, PageEvent, PageEvents};
 use super::state::{PageInner, PageState};
@@ -212,7 +213,7 @@ impl Page {
     /// # Errors
     /// [`CallError`]
     pub async fn bring_to_front(&self, until: Instant) -> Result<(), CallError> {
-        self.session().call_raw("Page.bringToFront", json!({}), until).await.map(drop)
+        self.session().request(BringToFrontParams {}, until).await.map(drop)
     }
 
     /// Closes the tab without asking it, and waits until it is gone.
@@ -222,8 +223,8 @@ impl Page {
     pub async fn close(&self, until: Instant) -> Result<(), PageError> {
         let mut events = self.events();
         loop {
-            let call = self.inner.root.call_raw("Target.closeTarget", json!({"targetId": self.inner.target}), until);
-            match call.await {
+            let params = CloseTargetParams::new(self.inner.target.to_string());
+            match self.inner.root.request(params, until).await {
                 Ok(_) => {}
                 Err(_) if self.closed() => return Ok(()),
                 Err(error) => return Err(error.into()),

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use cuebook::Tab;
 use cuebook_cdp::TargetId;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
 use cuebook_grammar::action::{Action, Click, Navigate, Screenshot, SetValue, TypeText};
@@ -33,7 +34,6 @@ use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use samples::{Samples, peak_memory};
-use serde_json::json;
 
 use crate::args::BenchArgs;
 use crate::browser::{close_tab, open_contained};
@@ -175,10 +175,7 @@ impl Bench<'_> {
             let name = changed_name(metric, round);
             let change = format!("void (document.querySelectorAll('button')[1].textContent = '{name}')");
             let until = Instant::now() + PATIENCE;
-            page.session()
-                .call_raw("Runtime.evaluate", json!({ "expression": change }), until)
-                .await
-                .map_err(|error| broken(&error))?;
+            page.session().request(EvaluateParams::new(change), until).await.map_err(|error| broken(&error))?;
             let (seen, took) = self.observe(scope).await?;
             if !seen.candidates.iter().any(|candidate| candidate.name == name) {
                 return Err(Refusal::unusable(ErrorCode::BenchBroken, format!("the page has no button {name:?}")));

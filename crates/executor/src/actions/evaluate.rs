@@ -4,10 +4,11 @@
 //! forge their result.
 
 use cuebook_cdp::Page;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_grammar::action::Evaluate;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::render::cut;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -18,16 +19,6 @@ use crate::stop::{Part, Stop, call_stop, failed};
 
 /// The most bytes of JSON that a script may return.
 const MAX_ANSWER: usize = 200_000;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Params<'a> {
-    expression: &'a str,
-    return_by_value: bool,
-    await_promise: bool,
-    /// No rights that only a person's gesture gives.
-    user_gesture: bool,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,14 +59,15 @@ impl Run<'_> {
     pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<ActResult> {
         self.watch().await?;
         self.about_to_send()?;
-        let params = Params {
-            expression: action.script.as_str(),
-            return_by_value: true,
-            await_promise: true,
-            user_gesture: false,
+        let params = EvaluateParams {
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            // No rights that only a person's gesture gives.
+            user_gesture: Some(false),
+            ..EvaluateParams::new(action.script.as_str())
         };
         let page: Page = self.page.clone();
-        let call = page.session().call_raw("Runtime.evaluate", params, self.until);
+        let call = page.session().request(params, self.until);
         let reply = match self.race(Stage::Act, call).await? {
             Ok(reply) => reply,
             Err(cuebook_cdp::CallError::Protocol { .. }) => {

@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::page::{
+    GetNavigationHistoryParams, NavigateParams, NavigateToHistoryEntryParams, ReloadParams, StopLoadingParams,
+};
 use cuebook_cdp::{CallError, PageEvent};
 use cuebook_grammar::action::{Navigate, Statuses};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::render::cut;
 use cuebook_probe::ProbeError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::denied::in_words;
 use crate::gate::Holder;
@@ -16,11 +19,6 @@ use crate::run::Run;
 use crate::script::Loaded;
 use crate::seen::Event;
 use crate::stop::{Part, Stop, call_stop, failed, out_of_time};
-
-#[derive(Serialize)]
-struct To<'a> {
-    url: &'a str,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,15 +42,6 @@ struct Entry {
     url: String,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ToEntry {
-    entry_id: i64,
-}
-
-#[derive(Serialize)]
-struct Nothing {}
-
 /// How long a step waits until a document is loaded that it led to indirectly.
 /// More than a person may take to decide about a request.
 const DECIDING: Duration = Duration::from_secs(3_600);
@@ -67,7 +56,7 @@ impl Run<'_> {
         self.arm_if_alive().await?;
         self.about_to_send()?;
         // The deadline of the step moves while a person decides about a request.
-        let call = self.page.session().call_raw("Page.navigate", To { url }, self.until + DECIDING);
+        let call = self.page.session().request(NavigateParams::new(url), self.until + DECIDING);
         let reply =
             self.race(Stage::Act, call).await.and_then(|reply| reply.map_err(|error| call_stop(error, Stage::Act)));
         let reply = match reply {
@@ -104,7 +93,7 @@ impl Run<'_> {
     /// Moves through the history by `by` entries.
     pub(crate) async fn travel(&mut self, by: i64) -> Part<()> {
         self.arm_if_alive().await?;
-        let call = self.page.session().call_raw("Page.getNavigationHistory", Nothing {}, self.until);
+        let call = self.page.session().request(GetNavigationHistoryParams {}, self.until);
         let reply = self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         let history: History = reply.parse().map_err(|error| call_stop(error, Stage::Act))?;
         let wanted = history.current_index.checked_add(by).and_then(|index| usize::try_from(index).ok());
@@ -114,8 +103,7 @@ impl Run<'_> {
         };
         self.about_to_send()?;
         let from = self.page.main_frame().document;
-        let call =
-            self.page.session().call_raw("Page.navigateToHistoryEntry", ToEntry { entry_id: entry.id }, self.until);
+        let call = self.page.session().request(NavigateToHistoryEntryParams::new(entry.id), self.until);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         let target = entry.url.clone();
         self.left(from.as_str(), Some(&target)).await?;
@@ -127,7 +115,7 @@ impl Run<'_> {
         self.arm_if_alive().await?;
         self.about_to_send()?;
         let from = self.page.main_frame().document;
-        let call = self.page.session().call_raw("Page.reload", Nothing {}, self.until);
+        let call = self.page.session().request(ReloadParams::default(), self.until);
         self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         self.left(from.as_str(), None).await?;
         self.loaded(self.options.load_timeout, None).await
@@ -254,7 +242,7 @@ impl Run<'_> {
 
     /// Stops a navigation whose step has failed.
     pub(crate) fn stop_loading(&self) {
-        drop(self.page.session().call_raw("Page.stopLoading", Nothing {}, self.within(Duration::from_secs(1))));
+        drop(self.page.session().request(StopLoadingParams {}, self.within(Duration::from_secs(1))));
     }
 }
 

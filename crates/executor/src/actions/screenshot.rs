@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::page::GetLayoutMetricsParams;
 use cuebook_grammar::action::Screenshot;
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::outcome::{ArtifactRef, Cause, Stage};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 use cuebook_probe::picture::{Picture, PictureError, Secrecy};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
@@ -29,9 +30,6 @@ struct VisualViewport {
     page_x: f64,
     page_y: f64,
 }
-
-#[derive(Serialize)]
-struct Nothing {}
 
 /// The tallest and widest picture, in CSS pixels: a page may claim any size.
 const LARGEST: f64 = 16_000.0;
@@ -86,7 +84,7 @@ impl<'a> Run<'a> {
     }
 
     async fn metrics(&mut self) -> Part<Metrics> {
-        let call = self.page.session().call_raw("Page.getLayoutMetrics", Nothing {}, self.until);
+        let call = self.page.session().request(GetLayoutMetricsParams {}, self.until);
         let reply = self.race(Stage::Act, call).await?.map_err(|error| call_stop(error, Stage::Act))?;
         reply.parse().map_err(|error| call_stop(error, Stage::Act))
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cuebook_cdp::protocol::browser_protocol::dom::SetFileInputFilesParams;
 use cuebook_cdp::{Delivery, Session};
 use cuebook_grammar::action::Upload;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
@@ -15,6 +16,7 @@ use crate::run::Run;
 use crate::script::{Expected, Need};
 use crate::stop::{Part, call_stop, probe_stop};
 
+/// The generated parameters leave out an empty list, which Chrome requires, and take paths as text.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SetFiles {
@@ -115,7 +117,8 @@ impl Run<'_> {
     }
 
     async fn set_files(&mut self, session: &Session, files: Vec<PathBuf>, backend_node_id: i64) -> Part<()> {
-        let call = session.call_raw("DOM.setFileInputFiles", SetFiles { files, backend_node_id }, self.until);
+        let params = SetFiles { files, backend_node_id };
+        let call = session.call_raw(SetFileInputFilesParams::IDENTIFIER, params, self.until);
         self.race(Stage::Act, call).await?.map(drop).map_err(|error| call_stop(error, Stage::Act))
     }
 

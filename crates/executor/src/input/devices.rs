@@ -7,6 +7,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::input::{
+    DispatchDragEventParams, DispatchDragEventType, DispatchKeyEventParams, DispatchMouseEventParams, InsertTextParams,
+    SetInterceptDragsParams,
+};
 use cuebook_cdp::{Call, CallError, FrameId, GoneReason, Page, RawReply, Session};
 use cuebook_grammar::geometry::Point;
 use cuebook_probe::{Probe, ProbeError, ProbeWorld};
@@ -150,10 +154,21 @@ pub(crate) enum Place {
     Process(Session),
 }
 
+/// An event of a device, or a command about drags.
+pub(crate) enum Input {
+    Mouse(DispatchMouseEventParams),
+    Key(DispatchKeyEventParams),
+    Text(InsertTextParams),
+    /// The data goes back as the browser wrote it; the generated type leaves out an empty list of items, which Chrome
+    /// requires.
+    Drag(Value),
+    Intercept(SetInterceptDragsParams),
+}
+
 /// Channel that carries events to the browser.
 pub(crate) trait Wire: Send + Sync {
     /// Queues an event before it returns.
-    fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending;
+    fn send(&self, to: &Place, event: Input) -> Sending;
     /// The gesture is over: releases what is held, and opens the guards once all was answered.
     fn end(&mut self, held: Held);
 }
@@ -162,9 +177,9 @@ pub(crate) trait Wire: Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// Where a button is down, and the event that releases it.
-    button: Option<(Point, Value)>,
+    button: Option<(Point, DispatchMouseEventParams)>,
     /// The last button that was pressed, released or not.
-    pressed: Option<(Point, Value)>,
+    pressed: Option<(Point, DispatchMouseEventParams)>,
     /// Processes that report drags instead of carrying them out.
     intercepting: Vec<Place>,
     drag: Option<(Place, Point, Value)>,
@@ -181,10 +196,10 @@ impl Held {
         let nothing = || json!({"items": [], "dragOperationsMask": 0});
         let unknown = unknown.map(|(point, _)| (Place::Tab, *point, nothing()));
         if let Some((place, point, data)) = self.drag.take().or(unknown) {
-            drop(wire.send(&place, "Input.dispatchDragEvent", DragKind::Cancel.event(point, &data)));
+            drop(wire.send(&place, DragKind::Cancel.event(point, &data)));
         }
         if let Some((_, release)) = &self.button {
-            drop(wire.send(&Place::Tab, "Input.dispatchMouseEvent", release.clone()));
+            drop(wire.send(&Place::Tab, Input::Mouse(release.clone())));
         }
     }
 
@@ -195,7 +210,7 @@ impl Held {
             self.release(wire);
         }
         for place in &self.intercepting {
-            drop(wire.send(place, "Input.setInterceptDrags", json!({"enabled": false})));
+            drop(wire.send(place, Input::Intercept(SetInterceptDragsParams::new(false))));
         }
     }
 }
@@ -218,15 +233,12 @@ impl Devices {
         self.reports.get_mut().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    pub(crate) fn send(&self, to: &Place, method: &'static str, event: impl serde::Serialize) -> Sending {
-        match serde_json::to_value(event) {
-            Ok(event) => self.wire.send(to, method, event),
-            Err(source) => Box::pin(std::future::ready(Err(CallError::Encode { method: method.into(), source }))),
-        }
+    pub(crate) fn send(&self, to: &Place, event: Input) -> Sending {
+        self.wire.send(to, event)
     }
 
     /// A button is down at this point, until `release` is sent; `None`: none is.
-    pub(crate) fn holds(&mut self, button: Option<(Point, Value)>) {
+    pub(crate) fn holds(&mut self, button: Option<(Point, DispatchMouseEventParams)>) {
         self.held.pressed = button.clone().or_else(|| self.held.pressed.take());
         self.held.button = button;
     }
@@ -234,7 +246,7 @@ impl Devices {
     /// From here on the browser hands over drags, until the gesture ends.
     pub(crate) fn intercept_drags(&mut self, place: &Place) -> Sending {
         self.held.intercepting.push(place.clone());
-        self.send(place, "Input.setInterceptDrags", json!({"enabled": true}))
+        self.send(place, Input::Intercept(SetInterceptDragsParams::new(true)))
     }
 
     /// One event of the drag of `data`, to the process that draws what is under it.
@@ -243,7 +255,7 @@ impl Devices {
             DragKind::Enter | DragKind::Over => Some((place.clone(), point, data.clone())),
             DragKind::Drop | DragKind::Cancel => None,
         };
-        self.send(place, "Input.dispatchDragEvent", kind.event(point, data))
+        self.send(place, kind.event(point, data))
     }
 }
 
@@ -278,13 +290,20 @@ impl TabWire {
 }
 
 impl Wire for TabWire {
-    fn send(&self, to: &Place, method: &'static str, event: Value) -> Sending {
+    fn send(&self, to: &Place, event: Input) -> Sending {
         let session = match to {
             Place::Tab => self.page.session(),
             Place::Process(session) => session,
         };
         // Not the deadline of the step: the guards open only when this was answered.
-        self.flight.track(session.call_raw(method, event, Instant::now() + ANSWER))
+        let until = Instant::now() + ANSWER;
+        self.flight.track(match event {
+            Input::Mouse(event) => session.request(event, until),
+            Input::Key(event) => session.request(event, until),
+            Input::Text(text) => session.request(text, until),
+            Input::Drag(event) => session.call_raw(DispatchDragEventParams::IDENTIFIER, event, until),
+            Input::Intercept(wanted) => session.request(wanted, until),
+        })
     }
 
     fn end(&mut self, mut held: Held) {
@@ -357,14 +376,14 @@ pub(crate) enum DragKind {
 }
 
 impl DragKind {
-    fn event(self, point: Point, data: &Value) -> Value {
+    fn event(self, point: Point, data: &Value) -> Input {
         let kind = match self {
-            Self::Enter => "dragEnter",
-            Self::Over => "dragOver",
-            Self::Drop => "drop",
-            Self::Cancel => "dragCancel",
+            Self::Enter => DispatchDragEventType::DragEnter,
+            Self::Over => DispatchDragEventType::DragOver,
+            Self::Drop => DispatchDragEventType::Drop,
+            Self::Cancel => DispatchDragEventType::DragCancel,
         };
-        json!({"type": kind, "x": point.x, "y": point.y, "data": data})
+        Input::Drag(json!({"type": kind, "x": point.x, "y": point.y, "data": data}))
     }
 }
 
@@ -377,16 +396,21 @@ pub(crate) mod fake {
     use super::*;
     use crate::stage::Looking;
 
-    /// Record of the events sent: the kind of each, or its method.
+    /// Record of the events sent: the kind of each.
     pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
     struct FakeWire(Log);
 
     impl Wire for FakeWire {
-        fn send(&self, _: &Place, method: &'static str, event: Value) -> Sending {
-            let kind = event.get("type").and_then(Value::as_str).map(str::to_owned);
-            let kind = kind.or_else(|| event.get("enabled").map(|on| format!("intercept {on}")));
-            self.0.lock().unwrap().push(kind.unwrap_or_else(|| method.to_owned()));
+        fn send(&self, _: &Place, event: Input) -> Sending {
+            let kind = match event {
+                Input::Mouse(event) => event.r#type.as_ref().to_owned(),
+                Input::Key(event) => event.r#type.as_ref().to_owned(),
+                Input::Text(_) => "text".to_owned(),
+                Input::Drag(event) => event["type"].as_str().unwrap().to_owned(),
+                Input::Intercept(wanted) => format!("intercept {}", wanted.enabled),
+            };
+            self.0.lock().unwrap().push(kind);
             Box::pin(std::future::ready(Ok(())))
         }
 

@@ -1,31 +1,10 @@
 //! Key events and inserted text, on the session of the frame that is meant.
 
-use serde::Serialize;
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchKeyEventParams, DispatchKeyEventType, InsertTextParams};
 
-use super::devices::{Devices, Place, Sending};
+use super::devices::{Devices, Input, Place, Sending};
 use super::layout::{Chord, Key, key_for};
 use super::mouse::{ALT, CONTROL, META, SHIFT};
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Event<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    modifiers: u8,
-    key: &'a str,
-    code: &'a str,
-    windows_virtual_key_code: u16,
-    location: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unmodified_text: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Inserted<'a> {
-    text: &'a str,
-}
 
 /// A keyboard on one process. Each call queues its events before it returns, and releases all keys that it presses.
 #[derive(Clone, Copy)]
@@ -35,26 +14,26 @@ pub(crate) struct Keyboard<'a> {
 }
 
 impl Keyboard<'_> {
-    fn send(&self, kind: &'static str, key: &Key, modifiers: u8, text: Option<&str>) -> Sending {
-        let event = Event {
-            kind,
-            modifiers,
-            key: &key.key,
-            code: &key.code,
-            windows_virtual_key_code: key.number,
-            location: key.location,
-            text,
-            unmodified_text: text,
+    fn send(&self, kind: DispatchKeyEventType, key: &Key, modifiers: u8, text: Option<&str>) -> Sending {
+        let event = DispatchKeyEventParams {
+            modifiers: Some(modifiers.into()),
+            key: Some(key.key.clone()),
+            code: Some(key.code.clone()),
+            windows_virtual_key_code: Some(key.number.into()),
+            location: Some(key.location.into()),
+            text: text.map(str::to_owned),
+            unmodified_text: text.map(str::to_owned),
+            ..DispatchKeyEventParams::new(kind)
         };
-        self.devices.send(self.place, "Input.dispatchKeyEvent", event)
+        self.devices.send(self.place, Input::Key(event))
     }
 
     /// Presses and releases one key.
     pub(crate) fn stroke(&self, key: &Key, modifiers: u8) -> [Sending; 2] {
         let enters = modifiers & (ALT | CONTROL | META) == 0;
         let text = key.text.as_deref().filter(|_| enters);
-        let down = if text.is_some() { "keyDown" } else { "rawKeyDown" };
-        [self.send(down, key, modifiers, text), self.send("keyUp", key, modifiers, None)]
+        let down = if text.is_some() { DispatchKeyEventType::KeyDown } else { DispatchKeyEventType::RawKeyDown };
+        [self.send(down, key, modifiers, text), self.send(DispatchKeyEventType::KeyUp, key, modifiers, None)]
     }
 
     /// Holds the modifiers, presses and releases the key, lets the modifiers go.
@@ -68,12 +47,12 @@ impl Keyboard<'_> {
         let mut bits = 0;
         for (bit, key) in &held {
             bits |= bit;
-            calls.push(self.send("rawKeyDown", key, bits, None));
+            calls.push(self.send(DispatchKeyEventType::RawKeyDown, key, bits, None));
         }
         calls.extend(self.stroke(&chord.key, chord.modifiers));
         for (bit, key) in held.iter().rev() {
             bits &= !bit;
-            calls.push(self.send("keyUp", key, bits, None));
+            calls.push(self.send(DispatchKeyEventType::KeyUp, key, bits, None));
         }
         calls
     }
@@ -88,6 +67,6 @@ impl Keyboard<'_> {
 
     /// Enters text as an input method does: no key events.
     pub(crate) fn insert(&self, text: &str) -> Sending {
-        self.devices.send(self.place, "Input.insertText", Inserted { text })
+        self.devices.send(self.place, Input::Text(InsertTextParams::new(text)))
     }
 }

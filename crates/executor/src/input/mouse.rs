@@ -1,10 +1,12 @@
 //! Mouse events, in the coordinates of the tab's viewport.
 
+use cuebook_cdp::protocol::browser_protocol::input::{
+    self as protocol, DispatchMouseEventParams, DispatchMouseEventPointerType, DispatchMouseEventType,
+};
 use cuebook_grammar::action::{Modifier, MouseButton};
 use cuebook_grammar::geometry::Point;
-use serde::Serialize;
 
-use super::devices::{Devices, Place, Sending};
+use super::devices::{Devices, Input, Place, Sending};
 
 /// The protocol's bits for held keys.
 pub(crate) fn modifier_bits(modifiers: &[Modifier]) -> u8 {
@@ -28,15 +30,16 @@ const fn bit(modifier: Modifier) -> u8 {
     }
 }
 
-const fn name(button: MouseButton) -> &'static str {
+const fn named(button: Option<MouseButton>) -> protocol::MouseButton {
     match button {
-        MouseButton::Left => "left",
-        MouseButton::Middle => "middle",
-        MouseButton::Right => "right",
+        None => protocol::MouseButton::None,
+        Some(MouseButton::Left) => protocol::MouseButton::Left,
+        Some(MouseButton::Middle) => protocol::MouseButton::Middle,
+        Some(MouseButton::Right) => protocol::MouseButton::Right,
     }
 }
 
-const fn mask(button: MouseButton) -> u8 {
+const fn mask(button: MouseButton) -> i64 {
     match button {
         MouseButton::Left => 1,
         MouseButton::Right => 2,
@@ -44,35 +47,22 @@ const fn mask(button: MouseButton) -> u8 {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Event {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    x: f64,
-    y: f64,
-    button: &'static str,
-    buttons: u8,
-    click_count: u8,
-    modifiers: u8,
-    pointer_type: &'static str,
-    force: f64,
-}
-
-impl Event {
-    fn new(kind: &'static str, point: Point, button: Option<MouseButton>, is_down: bool) -> Self {
-        Self {
-            kind,
-            x: point.x,
-            y: point.y,
-            button: button.map_or("none", name),
-            buttons: button.filter(|_| is_down).map_or(0, mask),
-            click_count: 0,
-            modifiers: 0,
-            pointer_type: "mouse",
-            // What a mouse cannot measure is 0.5 while a button is down (Pointer Events, section 4.1).
-            force: if is_down { 0.5 } else { 0.0 },
-        }
+fn event(
+    kind: DispatchMouseEventType,
+    point: Point,
+    button: Option<MouseButton>,
+    is_down: bool,
+    count: u8,
+) -> DispatchMouseEventParams {
+    DispatchMouseEventParams {
+        button: Some(named(button)),
+        buttons: Some(button.filter(|_| is_down).map_or(0, mask)),
+        click_count: Some(count.into()),
+        modifiers: Some(0),
+        pointer_type: Some(DispatchMouseEventPointerType::Mouse),
+        // What a mouse cannot measure is 0.5 while a button is down (Pointer Events, section 4.1).
+        force: Some(if is_down { 0.5 } else { 0.0 }),
+        ..DispatchMouseEventParams::new(kind, point.x, point.y)
     }
 }
 
@@ -91,31 +81,31 @@ impl Devices {
 
 impl Mouse<'_> {
     fn hold(&mut self, point: Point, button: MouseButton) {
-        let release = Event { click_count: 1, ..Event::new("mouseReleased", point, Some(button), false) };
-        self.devices.holds(Some((point, serde_json::to_value(release).unwrap_or_default())));
+        let release = event(DispatchMouseEventType::MouseReleased, point, Some(button), false, 1);
+        self.devices.holds(Some((point, release)));
     }
 
-    fn send(&self, event: Event) -> Sending {
-        let event = Event { modifiers: self.modifiers, ..event };
-        self.devices.send(&Place::Tab, "Input.dispatchMouseEvent", event)
+    fn send(&self, event: DispatchMouseEventParams) -> Sending {
+        let event = DispatchMouseEventParams { modifiers: Some(self.modifiers.into()), ..event };
+        self.devices.send(&Place::Tab, Input::Mouse(event))
     }
 
     pub(crate) fn move_to(&self, point: Point) -> Sending {
-        self.send(Event::new("mouseMoved", point, None, false))
+        self.send(event(DispatchMouseEventType::MouseMoved, point, None, false, 0))
     }
 
     pub(crate) fn drag_to(&mut self, point: Point, button: MouseButton) -> Sending {
         self.hold(point, button);
-        self.send(Event::new("mouseMoved", point, Some(button), true))
+        self.send(event(DispatchMouseEventType::MouseMoved, point, Some(button), true, 0))
     }
 
     pub(crate) fn press(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
         self.hold(point, button);
-        self.send(Event { click_count: count, ..Event::new("mousePressed", point, Some(button), true) })
+        self.send(event(DispatchMouseEventType::MousePressed, point, Some(button), true, count))
     }
 
     pub(crate) fn release(&mut self, point: Point, button: MouseButton, count: u8) -> Sending {
         self.devices.holds(None);
-        self.send(Event { click_count: count, ..Event::new("mouseReleased", point, Some(button), false) })
+        self.send(event(DispatchMouseEventType::MouseReleased, point, Some(button), false, count))
     }
 }

@@ -1,7 +1,8 @@
 //! Tests of actionability, and of small changes of the page that affect it.
 
+use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
 use cuebook_grammar::outcome::{Cause, Stage};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::lab::{LOGGING, Lab, css_of, failed, lab, succeeded};
 
@@ -310,8 +311,8 @@ async fn screens_of_any_density_are_hit() {
     let page = format!("{LOGGING}<div style='height:1200px'></div><button id=go style='margin-left:300px'>Go</button>");
     let mut lab = lab(&[("/", &page)]).await;
     for (scale, width) in [(3.0, 390), (0.75, 1600), (1.5, 800)] {
-        let metrics: Value = json!({"width": width, "height": 640, "deviceScaleFactor": scale, "mobile": false});
-        lab.tab().session().call_raw("Emulation.setDeviceMetricsOverride", metrics, crate::lab::soon()).await.unwrap();
+        let metrics = SetDeviceMetricsOverrideParams::new(width, 640, scale, false);
+        lab.tab().session().request(metrics, crate::lab::soon()).await.unwrap();
         succeeded(lab.click("#go").await);
         assert_eq!(lab.eval("log.splice(0).at(-1)").await, "click go", "{scale}");
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
 use cuebook_executor::{ExecutorOptions, PeopleInput};
 use cuebook_grammar::outcome::{Cause, Stage, StepOutcome};
 use serde_json::{Value, json};
@@ -123,18 +124,22 @@ async fn a_closed_browser_accepts_input_of_steps_only() {
         let page = format!("{LOGGING}<button id=go style='position:fixed;left:0;top:0'>Go</button>");
         let mut lab = lab_with(&[("/", &page)], ExecutorOptions { people, ..quick() }).await;
         succeeded(lab.step(json!({}), json!({"type": "waitForIdle", "quietMs": 1100})).await);
-        let press = json!({"type": "mousePressed", "x": 5, "y": 5, "button": "left", "buttons": 1, "clickCount": 1});
-        lab.tab().session().call_raw("Input.dispatchMouseEvent", press, soon()).await.unwrap();
+        dispatched(&lab, DispatchMouseEventType::MousePressed, 5).await;
         assert_eq!(lab.eval("log.splice(0).join()").await, expected, "{people:?}");
         succeeded(lab.click("#go").await);
         assert_eq!(lab.eval("log.at(-1)").await, "click go");
     }
 }
 
-/// One event as a late one of ours arrives: dated when the browser took it.
-async fn sent_late(lab: &Lab, kind: &str) {
-    let event = json!({"type": kind, "x": 20, "y": 20, "button": "left", "buttons": 1, "clickCount": 1});
-    lab.tab().session().call_raw("Input.dispatchMouseEvent", event, soon()).await.unwrap();
+/// Sends one event as a late one of ours arrives: dated when the browser took it.
+async fn dispatched(lab: &Lab, kind: DispatchMouseEventType, at: i32) {
+    let event = DispatchMouseEventParams {
+        button: Some(MouseButton::Left),
+        buttons: Some(1),
+        click_count: Some(1),
+        ..DispatchMouseEventParams::new(kind, at, at)
+    };
+    lab.tab().session().request(event, soon()).await.unwrap();
 }
 
 #[tokio::test]
@@ -148,12 +153,12 @@ async fn input_that_the_browser_handles_after_the_deadline_reaches_nothing() {
     let click = json!({"type": "click", "targetRef": "it"});
     let failure = failed(lab.step_within(json!({"it": css_of("#go")}), click, SHORT).await);
     assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
-    for kind in ["mousePressed", "mouseReleased"] {
-        sent_late(&lab, kind).await;
+    for kind in [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased] {
+        dispatched(&lab, kind, 20).await;
     }
     assert_eq!(seen_later(&mut lab, "log.join()").await, "");
     // All of ours was answered: what comes now is a person's.
-    sent_late(&lab, "mousePressed").await;
+    dispatched(&lab, DispatchMouseEventType::MousePressed, 20).await;
     assert_eq!(lab.eval("log.join()").await, "pointerdown go,mousedown go");
 }
 

@@ -1,5 +1,6 @@
 //! Downloads: reported when they start, and how they ended.
 
+use cuebook_cdp::protocol::browser_protocol::browser::{SetDownloadBehaviorBehavior, SetDownloadBehaviorParams};
 use cuebook_grammar::facts::DownloadEnd;
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::ArtifactKind;
@@ -69,8 +70,11 @@ async fn a_download_that_does_not_end_is_reported_as_started_only() {
 async fn a_browser_that_refuses_downloads_says_that_it_was_cancelled() {
     let pages = [("/", "<a id=go href='/file.bin' download>Get</a>"), ("/file.bin", "data")];
     let mut lab = lab(&pages).await;
-    let params = json!({"behavior": "deny", "eventsEnabled": true});
-    lab.browser.session().call_raw("Browser.setDownloadBehavior", params, crate::lab::soon()).await.unwrap();
+    let params = SetDownloadBehaviorParams {
+        events_enabled: Some(true),
+        ..SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny)
+    };
+    lab.browser.session().request(params, crate::lab::soon()).await.unwrap();
     let step = json!({"type": "click", "targetRef": "go", "post": [{"kind": "downloadStarted"}]});
     let success = succeeded(lab.step(get(), step).await);
     assert_eq!(success.evidence.effects.unwrap().downloads[0].end, Some(DownloadEnd::Canceled));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, LaunchOptions, Page};
 use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode, TraceSink};
 use cuebook_grammar::deadline::Deadline;
@@ -206,8 +207,12 @@ impl Lab {
 
     /// Evaluates in the page's own world.
     pub(crate) async fn eval(&self, expression: &str) -> Value {
-        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let reply = self.tab().session().call_raw("Runtime.evaluate", params, soon()).await.unwrap();
+        let params = EvaluateParams {
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            ..EvaluateParams::new(expression)
+        };
+        let reply = self.tab().session().request(params, soon()).await.unwrap();
         let reply: Value = reply.parse().unwrap();
         reply["result"]["value"].clone()
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cuebook_cdp::protocol::browser_protocol::page::CrashParams;
 use cuebook_grammar::outcome::Cause;
 use serde_json::json;
 
@@ -73,7 +74,7 @@ async fn a_renderer_that_crashes_in_a_step_is_reported_and_navigated_again() {
     let tab = lab.tab();
     let crash = async {
         tokio::time::sleep(Duration::from_millis(400)).await;
-        drop(tab.session().call_raw("Page.crash", json!({}), soon()).await);
+        drop(tab.session().request(CrashParams {}, soon()).await);
     };
     let wait = json!({"type": "waitFor", "condition": {"kind": "titleMatches", "pattern": "never"}});
     let (outcome, ()) = tokio::join!(lab.step(json!({}), wait), crash);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::policy::Rule;
 use cuebook_grammar::seam::{ArtifactKind, Redactor};
@@ -239,8 +240,8 @@ async fn what_shows_a_secret_is_painted_over_in_every_picture() {
     let full = json!({"type": "screenshot", "fullPage": true});
     let row = json!({"row": css_of("#e1")});
     for (density, scroll) in [(1, 0), (2, 0), (1, 200)] {
-        let metrics = json!({"width": 640, "height": 640, "deviceScaleFactor": density, "mobile": false});
-        lab.tab().session().call_raw("Emulation.setDeviceMetricsOverride", metrics, soon()).await.unwrap();
+        let metrics = SetDeviceMetricsOverrideParams::new(640, 640, density as f64, false);
+        lab.tab().session().request(metrics, soon()).await.unwrap();
         lab.eval(&format!(
             "scrollTo(0, {scroll}); new Promise((done) => {{ setTimeout(done, 3000); \
                 requestAnimationFrame(() => setTimeout(done)) }})"

@@ -5,7 +5,7 @@
 //! push the declaration beyond the bytes that Chrome looks at.
 
 use cuebook_cdp::paused::Header;
-use serde_json::{Value, json};
+use cuebook_cdp::protocol::browser_protocol::fetch::HeaderEntry;
 
 /// Header fields of the transfer, and of what may be done with these bytes later.
 const DROPPED: [&str; 5] = ["content-encoding", "content-length", "transfer-encoding", "etag", "content-md5"];
@@ -80,7 +80,7 @@ fn end_of_tag(text: &[u8]) -> Option<usize> {
 }
 
 /// The header fields of the changed document.
-pub(super) fn headers(of: &[Header], body: &[u8], nonce: &str) -> Vec<Value> {
+pub(super) fn headers(of: &[Header], body: &[u8], nonce: &str) -> Vec<HeaderEntry> {
     let kept = of.iter().filter(|header| !DROPPED.iter().any(|name| header.name.eq_ignore_ascii_case(name)));
     let changed = kept.map(|Header { name, value, .. }| {
         let is_policy = name.eq_ignore_ascii_case("content-security-policy")
@@ -90,7 +90,7 @@ pub(super) fn headers(of: &[Header], body: &[u8], nonce: &str) -> Vec<Value> {
             () if name.eq_ignore_ascii_case("content-type") => declaring(value, body),
             () => value.clone(),
         };
-        json!({ "name": name, "value": value })
+        HeaderEntry::new(name, value)
     });
     changed.collect()
 }

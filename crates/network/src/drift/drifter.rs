@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::protocol::browser_protocol::fetch::{
+    ContinueRequestParams, ContinueResponseParams, FulfillRequestParams, GetResponseBodyParams, HeaderEntry,
+    RequestPattern, RequestStage,
+};
+use cuebook_cdp::protocol::browser_protocol::network::ResourceType;
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
-use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::document;
@@ -71,10 +74,14 @@ impl Drifter {
         let touches = |kind| drift.strength(kind) > 0.0;
         let is_all = touches(DriftKind::SlowRequests) || touches(DriftKind::FailingRequests);
         let (holding, queue) = if is_all {
-            Holding::begin(browser, "Response", until).await?
+            Holding::begin(browser, RequestStage::Response, until).await?
         } else {
-            let patterns = json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Response" }]);
-            Holding::of(browser, patterns, until).await?
+            let documents = RequestPattern {
+                url_pattern: Some("*".to_owned()),
+                resource_type: Some(ResourceType::Document),
+                request_stage: Some(RequestStage::Response),
+            };
+            Holding::of(browser, vec![documents], until).await?
         };
         let counts = Arc::<Counts>::default();
         let desk = Desk { drift, counts: counts.clone(), failed: Mutex::default() };
@@ -117,19 +124,16 @@ async fn serve(holding: Holding, mut queue: EventQueue, desk: Arc<Desk>) {
         };
         let Some(paused) = paused else { break };
         let (session, desk) = (holding.session().clone(), desk.clone());
-        pending.spawn(async move {
-            let (method, params) = desk.answer(&session, &paused).await;
-            Holding::answer(&session, method, params);
-        });
+        pending.spawn(async move { desk.answer(&session, &paused).await });
     }
 }
 
 impl Desk {
-    async fn answer(&self, session: &Session, paused: &PausedRequest) -> (&'static str, Value) {
-        let id = &paused.request_id;
+    async fn answer(&self, session: &Session, paused: &PausedRequest) {
+        let id = paused.request_id.clone();
         let path = path_of(&paused.request.url);
         if paused.response_status_code.is_none() {
-            return ("Fetch.continueRequest", json!({ "requestId": id }));
+            return Holding::answer(session, ContinueRequestParams::new(id));
         }
         if let Some(delay) = self.delay(paused, path) {
             self.counts.delayed.fetch_add(1, Ordering::Relaxed);
@@ -137,11 +141,10 @@ impl Desk {
         }
         if self.fails(paused, path) {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
-            let headers = json!([{ "name": "content-type", "value": "text/plain" },
-                { "name": "access-control-allow-origin", "value": "*" }, { "name": "cache-control", "value": "no-store" }]);
-            let body = STANDARD.encode("Service Unavailable");
-            let answer = json!({ "requestId": id, "responseCode": 503, "responseHeaders": headers, "body": body });
-            return ("Fetch.fulfillRequest", answer);
+            let headers =
+                [("content-type", "text/plain"), ("access-control-allow-origin", "*"), ("cache-control", "no-store")];
+            let headers = headers.map(|(name, value)| HeaderEntry::new(name, value)).to_vec();
+            return Holding::answer(session, fulfilled(id, 503, headers, b"Service Unavailable"));
         }
         let changed = match paused.resource_type.as_str() {
             "Document" => self.changed(session, paused, path).await,
@@ -150,9 +153,9 @@ impl Desk {
         match changed {
             Some(answer) => {
                 self.counts.documents.fetch_add(1, Ordering::Relaxed);
-                ("Fetch.fulfillRequest", answer)
+                Holding::answer(session, answer);
             }
-            None => ("Fetch.continueResponse", json!({ "requestId": id })),
+            None => Holding::answer(session, ContinueResponseParams::new(id)),
         }
     }
 
@@ -180,7 +183,7 @@ impl Desk {
     }
 
     /// The page with the script; `None` for what is no page.
-    async fn changed(&self, session: &Session, paused: &PausedRequest, path: &str) -> Option<Value> {
+    async fn changed(&self, session: &Session, paused: &PausedRequest, path: &str) -> Option<FulfillRequestParams> {
         let status = paused.response_status_code?;
         let has_body = !matches!(status, 101 | 204 | 205 | 300..=399) && paused.request.method != "HEAD";
         if !has_body || !document::is_page(&paused.response_headers) {
@@ -192,8 +195,15 @@ impl Desk {
         let source = format!("({SCRIPT})({{}}).start({})", self.drift.config(path));
         let changed = document::with_script(&body, &source, &nonce)?;
         let headers = document::headers(&paused.response_headers, &body, &nonce);
-        Some(json!({ "requestId": paused.request_id, "responseCode": status, "responseHeaders": headers,
-            "body": STANDARD.encode(changed) }))
+        Some(fulfilled(paused.request_id.clone(), status, headers, &changed))
+    }
+}
+
+fn fulfilled(id: String, status: u16, headers: Vec<HeaderEntry>, body: &[u8]) -> FulfillRequestParams {
+    FulfillRequestParams {
+        response_headers: Some(headers),
+        body: Some(STANDARD.encode(body).into()),
+        ..FulfillRequestParams::new(id, status)
     }
 }
 
@@ -204,15 +214,8 @@ fn path_of(url: &str) -> &str {
 }
 
 async fn body(session: &Session, id: &str) -> Option<Vec<u8>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Body {
-        body: String,
-        base64_encoded: bool,
-    }
-    let asked = session.call_raw("Fetch.getResponseBody", json!({ "requestId": id }), Instant::now() + BODY);
-    let Body { body, base64_encoded } = asked.await.ok()?.parse().ok()?;
-    if base64_encoded { STANDARD.decode(body).ok() } else { Some(body.into_bytes()) }
+    let reply = session.call(GetResponseBodyParams::new(id.to_owned()), Instant::now() + BODY).await.ok()?;
+    if reply.base64_encoded { STANDARD.decode(reply.body).ok() } else { Some(reply.body.into_bytes()) }
 }
 
 #[cfg(test)]

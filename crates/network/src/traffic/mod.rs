@@ -15,9 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::protocol::Command;
+use cuebook_cdp::protocol::browser_protocol::fetch::{EnableParams, RequestPattern, RequestStage};
 use cuebook_cdp::{Browser, BrowserEvent, CallError, Delivery, EventQueue, Page, Session};
 use cuebook_grammar::seam::HttpRequest;
-use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 pub use record::{Recorded, Recorder};
@@ -49,22 +50,25 @@ impl Holding {
     /// Holds all requests, at this stage.
     pub(crate) async fn begin(
         browser: &Arc<Browser>,
-        stage: &str,
+        stage: RequestStage,
         until: Instant,
     ) -> Result<(Self, EventQueue), CallError> {
-        Self::of(browser, json!([{ "urlPattern": "*", "requestStage": stage }]), until).await
+        let url_pattern = Some("*".to_owned());
+        let all = RequestPattern { url_pattern, request_stage: Some(stage), ..RequestPattern::default() };
+        Self::of(browser, vec![all], until).await
     }
 
     /// Holds those that fit one of the patterns.
     pub(crate) async fn of(
         browser: &Arc<Browser>,
-        patterns: Value,
+        patterns: Vec<RequestPattern>,
         until: Instant,
     ) -> Result<(Self, EventQueue), CallError> {
         let session = browser.begin_session(until).await?;
         let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
         let holding = Self { browser: browser.clone(), session };
-        holding.session.call_raw("Fetch.enable", json!({ "patterns": patterns }), until).await?;
+        let params = EnableParams { patterns: Some(patterns), ..EnableParams::default() };
+        holding.session.request(params, until).await?;
         Ok((holding, queue))
     }
 
@@ -73,8 +77,8 @@ impl Holding {
     }
 
     /// Sends an answer. A request that is gone needs none.
-    pub(crate) fn answer(session: &Session, method: &'static str, params: Value) {
-        drop(session.call_raw(method, params, Instant::now() + ANSWER));
+    pub(crate) fn answer(session: &Session, answer: impl Command) {
+        drop(session.request(answer, Instant::now() + ANSWER));
     }
 }
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::protocol::browser_protocol::fetch::{
+    ContinueRequestParams, ContinueResponseParams, GetResponseBodyParams, RequestStage,
+};
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::seam::{HttpReply, HttpRequest, HttpResponse, TrafficSink};
-use serde::Deserialize;
-use serde_json::json;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
@@ -59,7 +60,7 @@ impl Recorder {
         let mut watching = JoinSet::new();
         watching.spawn(cookies.clone().watch(browser.clone()));
         watching.spawn(sockets.clone().watch(browser.clone()));
-        let (holding, queue) = Holding::begin(browser, "Response", until).await?;
+        let (holding, queue) = Holding::begin(browser, RequestStage::Response, until).await?;
         let (stop, stopped) = oneshot::channel();
         let keeper = Keeper { sink: Arc::new(sink), counts: Arc::default() };
         let task = tokio::spawn(async move {
@@ -125,8 +126,11 @@ async fn record<S: TrafficSink + 'static>(
         let ts_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis);
         pending.spawn(async move {
             let mut reply = reply(&session, &paused).await;
-            let go_on = if reply.is_ok() { "Fetch.continueResponse" } else { "Fetch.continueRequest" };
-            Holding::answer(&session, go_on, json!({ "requestId": paused.request_id }));
+            let id = paused.request_id.clone();
+            match &reply {
+                Ok(_) => Holding::answer(&session, ContinueResponseParams::new(id)),
+                Err(_) => Holding::answer(&session, ContinueRequestParams::new(id)),
+            }
             if let (Ok(response), Some(request)) = (&mut reply, &paused.network_id) {
                 let set = cookies.of(request).await.into_iter();
                 response.headers.extend(set.map(|cookie| ("set-cookie".to_owned(), cookie)));
@@ -170,13 +174,6 @@ async fn reply(session: &Session, paused: &PausedRequest) -> HttpReply {
 }
 
 async fn body(session: &Session, id: &str) -> Option<Vec<u8>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Body {
-        body: String,
-        base64_encoded: bool,
-    }
-    let asked = session.call_raw("Fetch.getResponseBody", json!({ "requestId": id }), Instant::now() + BODY);
-    let Body { body, base64_encoded } = asked.await.ok()?.parse().ok()?;
-    if base64_encoded { STANDARD.decode(body).ok() } else { Some(body.into_bytes()) }
+    let reply = session.call(GetResponseBodyParams::new(id.to_owned()), Instant::now() + BODY).await.ok()?;
+    if reply.base64_encoded { STANDARD.decode(reply.body).ok() } else { Some(reply.body.into_bytes()) }
 }

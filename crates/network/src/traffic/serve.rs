@@ -7,9 +7,12 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::paused::PausedRequest;
-use cuebook_cdp::{Browser, CallError, EventQueue};
+use cuebook_cdp::protocol::browser_protocol::fetch::{
+    ContinueRequestParams, FailRequestParams, FulfillRequestParams, HeaderEntry, RequestStage,
+};
+use cuebook_cdp::protocol::browser_protocol::network::ErrorReason;
+use cuebook_cdp::{Browser, CallError, EventQueue, Session};
 use cuebook_grammar::seam::{FixtureSource, HttpReply, HttpRequest, HttpResponse};
-use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{Holding, next, request_of};
@@ -47,7 +50,7 @@ impl Replayer {
         source: impl FixtureSource + 'static,
         until: Instant,
     ) -> Result<Self, CallError> {
-        let (holding, queue) = Holding::begin(browser, "Request", until).await?;
+        let (holding, queue) = Holding::begin(browser, RequestStage::Request, until).await?;
         let counts = Arc::new(Counts::default());
         let task = tokio::spawn(serve(holding, queue, source, counts.clone()));
         Ok(Self { counts, task })
@@ -71,18 +74,17 @@ impl Drop for Replayer {
 
 async fn serve(holding: Holding, mut queue: EventQueue, source: impl FixtureSource, counts: Arc<Counts>) {
     while let Some(paused) = next(&mut queue).await {
-        let (method, params) = answer(&paused, &source, &counts).await;
-        Holding::answer(&holding.session, method, params);
+        answer(&holding.session, &paused, &source, &counts).await;
     }
 }
 
-/// The command that answers a request.
-async fn answer(paused: &PausedRequest, source: &impl FixtureSource, counts: &Counts) -> (&'static str, Value) {
-    let id = &paused.request_id;
+/// Sends the command that answers a request.
+async fn answer(session: &Session, paused: &PausedRequest, source: &impl FixtureSource, counts: &Counts) {
+    let id = paused.request_id.clone();
     let request = request_of(paused);
     let is_of_the_network = request.url.starts_with("http:") || request.url.starts_with("https:");
     if !is_of_the_network {
-        return ("Fetch.continueRequest", json!({ "requestId": id }));
+        return Holding::answer(session, ContinueRequestParams::new(id));
     }
     let recorded = source.reply(&request).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "a recorded response cannot be read");
@@ -91,12 +93,15 @@ async fn answer(paused: &PausedRequest, source: &impl FixtureSource, counts: &Co
     let Some(reply) = recorded.or_else(|| by_itself(&request)) else {
         counts.missed.fetch_add(1, Ordering::Relaxed);
         tracing::info!(method = request.method, url = request.url, "not recorded");
-        return ("Fetch.failRequest", json!({ "requestId": id, "errorReason": "InternetDisconnected" }));
+        return Holding::answer(session, FailRequestParams::new(id, ErrorReason::InternetDisconnected));
     };
     counts.answered.fetch_add(1, Ordering::Relaxed);
     match reply {
-        Ok(response) => ("Fetch.fulfillRequest", fulfilled(id, &request, response)),
-        Err(reason) => ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason })),
+        Ok(response) => Holding::answer(session, fulfilled(id, &request, response)),
+        Err(reason) => {
+            let reason = reason.parse().unwrap_or(ErrorReason::Failed);
+            Holding::answer(session, FailRequestParams::new(id, reason));
+        }
     }
 }
 
@@ -123,7 +128,7 @@ fn by_itself(request: &HttpRequest) -> Option<HttpReply> {
     is_icon.then(|| Ok(HttpResponse { status: 404, headers: Vec::new(), body: Some(Vec::new()) }))
 }
 
-fn fulfilled(id: &str, request: &HttpRequest, response: HttpResponse) -> Value {
+fn fulfilled(id: String, request: &HttpRequest, response: HttpResponse) -> FulfillRequestParams {
     let HttpResponse { mut status, mut headers, body } = response;
     let mut body = body.unwrap_or_default();
     if request.method == "HEAD" {
@@ -135,8 +140,11 @@ fn fulfilled(id: &str, request: &HttpRequest, response: HttpResponse) -> Value {
         body = body.get(first..=last).unwrap_or_default().to_vec();
         status = 206;
     }
-    let headers: Vec<Value> = headers.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-    json!({ "requestId": id, "responseCode": status, "responseHeaders": headers, "body": STANDARD.encode(body) })
+    FulfillRequestParams {
+        response_headers: Some(headers.into_iter().map(|(name, value)| HeaderEntry { name, value }).collect()),
+        body: Some(STANDARD.encode(body).into()),
+        ..FulfillRequestParams::new(id, status)
+    }
 }
 
 /// The part of a body that a request asks for, first and last byte, if it asks for one part.

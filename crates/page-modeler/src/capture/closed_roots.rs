@@ -5,18 +5,10 @@
 
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::dom::{BackendNodeId, DescribeNodeParams};
 use cuebook_cdp::wire::dom::Described;
 use cuebook_probe::{ProbeError, ProbeWorld};
-use serde::Serialize;
 use serde_json::Value;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Describe {
-    backend_node_id: i64,
-    depth: i32,
-    pierce: bool,
-}
 
 /// Registers the closed roots among `suspects`; returns how many there were.
 pub(super) async fn register(world: &ProbeWorld, suspects: &[u64], until: Instant) -> Result<usize, ProbeError> {
@@ -25,8 +17,14 @@ pub(super) async fn register(world: &ProbeWorld, suspects: &[u64], until: Instan
     let session = world.world().session();
     let calls: Vec<_> = nodes
         .into_iter()
-        .map(|backend_node_id| {
-            session.call_raw("DOM.describeNode", Describe { backend_node_id, depth: 0, pierce: false }, until)
+        .map(|node| {
+            let params = DescribeNodeParams {
+                backend_node_id: Some(BackendNodeId::new(node)),
+                depth: Some(0),
+                pierce: Some(false),
+                ..DescribeNodeParams::default()
+            };
+            session.request(params, until)
         })
         .collect();
     let mut roots = Vec::new();

@@ -15,8 +15,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::dom::{BackendNodeId, ResolveNodeParams};
+use cuebook_cdp::protocol::browser_protocol::dom_debugger::GetEventListenersParams;
+use cuebook_cdp::protocol::js_protocol::runtime::{EvaluateParams, ReleaseObjectParams};
 use cuebook_probe::{ProbeError, ProbeWorld};
-use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -182,19 +184,24 @@ async fn listening(world: &ProbeWorld, place: Place, until: Instant) -> Result<V
     // Without an object group the browser omits the handlers themselves.
     let document = if place == Place::SessionRoot {
         // A page cannot redefine `document`.
-        session.call_raw("Runtime.evaluate", json!({ "expression": "document" }), until).await?
+        session.request(EvaluateParams::new("document"), until).await?
     } else {
         let Some(document) = world.nodes("() => [document]", &[], until).await?.into_iter().next() else {
             return Ok(Vec::new());
         };
-        session.call_raw("DOM.resolveNode", json!({ "backendNodeId": document }), until).await?
+        let backend_node_id = Some(BackendNodeId::new(document));
+        session.request(ResolveNodeParams { backend_node_id, ..ResolveNodeParams::default() }, until).await?
     };
     let document = document.parse::<Resolved>()?.object.object_id;
     // Only `pierce` includes listeners of the page's own world, and those in shadow roots.
-    let params = json!({ "objectId": document, "depth": -1, "pierce": true });
-    let reply = session.call_raw("DOMDebugger.getEventListeners", params, until).await;
-    // The first poll sends it; its reply is not awaited.
-    let _ = session.call_raw("Runtime.releaseObject", json!({ "objectId": document }), until).now_or_never();
+    let params = GetEventListenersParams {
+        depth: Some(-1),
+        pierce: Some(true),
+        ..GetEventListenersParams::new(document.clone())
+    };
+    let reply = session.request(params, until).await;
+    // It is sent here; its reply is not awaited.
+    drop(session.request(ReleaseObjectParams::new(document), until));
     let all: Listeners = reply?.parse()?;
     let mut order: Vec<(i64, Listens)> = Vec::new();
     let mut places: HashMap<i64, usize> = HashMap::new();

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::page::GetLayoutMetricsParams;
 use cuebook_grammar::candidate::{Candidate, ControlKind, Placement};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::seam::Image;
 use cuebook_grammar::secret::FactText;
 use cuebook_probe::Probe;
 use cuebook_probe::picture::Secrecy;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::marks::{Mark, Marks};
 
@@ -16,9 +17,6 @@ use super::marks::{Mark, Marks};
 const LONGEST: f64 = 4_096.0;
 /// How long the browser may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-#[derive(Serialize)]
-struct Nothing {}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +49,7 @@ pub(crate) async fn take(
     let scale = (size.0 / observation.viewport.width, size.1 / observation.viewport.height);
     let until = until.min(Instant::now() + PATIENCE);
     let picture = probe.picture(None, secrecy, until).await.ok()?;
-    let now = page.session().call_raw("Page.getLayoutMetrics", Nothing {}, until).await.ok()?;
+    let now = page.session().request(GetLayoutMetricsParams {}, until).await.ok()?;
     if !is_in_place(&now.parse().ok()?, observation) {
         return None;
     }

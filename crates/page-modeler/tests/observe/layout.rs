@@ -1,8 +1,9 @@
 //! Where things lie: scrolled, sticky, without a box, zoomed.
 
+use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
 use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::observation::Scope;
-use serde_json::json;
 
 use crate::stage::{Stage, check, lines_of, named, until};
 
@@ -143,8 +144,8 @@ async fn zoom_and_device_scale_factors_leave_boxes_where_the_pointer_finds_them(
     )
     .await;
     for factor in [1, 2, 3] {
-        let metrics = json!({ "width": 800, "height": 600, "deviceScaleFactor": factor, "mobile": false });
-        stage.page.session().call_raw("Emulation.setDeviceMetricsOverride", metrics, until()).await.unwrap();
+        let metrics = SetDeviceMetricsOverrideParams::new(800, 600, factor, false);
+        stage.page.session().request(metrics, until()).await.unwrap();
         stage.page_script("document.querySelector('button').textContent = 'Zoomed'; 0").await;
         let seen = stage.observe(Scope::View).await;
         let button = named(&seen, "Zoomed");
@@ -152,9 +153,13 @@ async fn zoom_and_device_scale_factors_leave_boxes_where_the_pointer_finds_them(
         assert_eq!((rect.x, rect.y, rect.width, rect.height), (40.0, 20.0, 100.0, 40.0), "factor {factor}");
         assert_eq!(seen.viewport.device_pixel_ratio, f64::from(factor));
         let at = button.center().unwrap();
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event = json!({ "type": kind, "x": at.x, "y": at.y, "button": "left", "clickCount": 1 });
-            stage.page.session().call_raw("Input.dispatchMouseEvent", event, until()).await.unwrap();
+        for kind in [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased] {
+            let event = DispatchMouseEventParams {
+                button: Some(MouseButton::Left),
+                click_count: Some(1),
+                ..DispatchMouseEventParams::new(kind, at.x, at.y)
+            };
+            stage.page.session().request(event, until()).await.unwrap();
         }
         assert_eq!(lines_of(&stage.observe(Scope::View).await), ["button \"Hit\""], "factor {factor}");
     }

@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::seam::{PageModeler as _, Redactor};
-use serde_json::json;
 
 use crate::stage::{Stage, named, until};
 
@@ -72,8 +72,8 @@ async fn a_picture_marks_what_is_in_view_and_hides_what_is_secret() {
     // On a dense screen as well, a pixel is a CSS pixel.
     let (width, height) = (seen.viewport.width, seen.viewport.height);
     for density in [1, 2] {
-        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": density, "mobile": false });
-        stage.page.session().call_raw("Emulation.setDeviceMetricsOverride", metrics, until()).await.unwrap();
+        let metrics = SetDeviceMetricsOverrideParams::new(width as i64, height as i64, density, false);
+        stage.page.session().request(metrics, until()).await.unwrap();
         let picture = Picture::of(&mut stage, &seen).await.unwrap();
         assert_eq!(picture.size, (width as usize, height as usize), "density {density}");
 

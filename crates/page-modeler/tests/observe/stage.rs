@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, Page, WaitUntil};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::deadline::Deadline;
@@ -11,7 +12,7 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::seam::{Finding, PageModeler as _, Query};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use cuebook_testkit::serve;
 
@@ -73,8 +74,12 @@ impl Stage {
 
     /// Runs an expression in the page's own world.
     pub(crate) async fn page_script(&self, expression: &str) -> Value {
-        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let reply = self.page.session().call_raw("Runtime.evaluate", params, until()).await.unwrap();
+        let params = EvaluateParams {
+            return_by_value: Some(true),
+            await_promise: Some(true),
+            ..EvaluateParams::new(expression)
+        };
+        let reply = self.page.session().request(params, until()).await.unwrap();
         let value: Value = reply.parse().unwrap();
         assert_eq!(value.get("exceptionDetails"), None, "{expression}");
         value["result"]["value"].clone()

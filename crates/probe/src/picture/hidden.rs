@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
+use cuebook_cdp::protocol::browser_protocol::dom_snapshot::CaptureSnapshotParams;
 use cuebook_cdp::{FrameId, Session};
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::seam::Redactor;
@@ -35,6 +36,7 @@ impl<'a> Secrecy<'a> {
     }
 }
 
+/// The generated parameters leave out an empty list, which Chrome requires.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Capture {
@@ -72,7 +74,7 @@ impl Probe {
         let mut hidden = Vec::new();
         for Part { session, fields } in parts {
             let capture = Capture { computed_styles: [] };
-            let reply = session.call_raw("DOMSnapshot.captureSnapshot", capture, until).await?;
+            let reply = session.call_raw(CaptureSnapshotParams::IDENTIFIER, capture, until).await?;
             let Snapshot { documents, strings } = reply.parse()?;
             for document in documents {
                 let quads = document.hidden(&strings, &fields, &find);

@@ -5,8 +5,11 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use cuebook_cdp::CallError;
+use cuebook_cdp::protocol::browser_protocol::page::{
+    CaptureScreenshotFormat, CaptureScreenshotParams, GetLayoutMetricsParams, Viewport,
+};
 use cuebook_grammar::geometry::Rect;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::canvas::{Area, Canvas, Ink};
 use super::hidden::Secrecy;
@@ -65,32 +68,11 @@ impl Picture {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Capture {
-    format: &'static str,
-    capture_beyond_viewport: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    clip: Option<Clip>,
-}
-
-#[derive(Serialize)]
-struct Clip {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-    scale: f64,
-}
-
 #[derive(Deserialize)]
 struct Captured<'a> {
     #[serde(borrow)]
     data: Cow<'a, str>,
 }
-
-#[derive(Serialize)]
-struct Nothing {}
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -154,19 +136,23 @@ impl Probe {
     }
 
     async fn captured(&self, clip: Option<Rect>, until: Instant) -> Result<Vec<u8>, CallError> {
-        const CAPTURE: &str = "Page.captureScreenshot";
-        let clip = clip.map(|Rect { x, y, width, height }| Clip { x, y, width, height, scale: 1.0 });
-        let capture = Capture { format: "png", capture_beyond_viewport: clip.is_some(), clip };
-        let reply = self.page().session().call_raw(CAPTURE, capture, until).await?;
+        let clip = clip.map(|Rect { x, y, width, height }| Viewport { x, y, width, height, scale: 1.0 });
+        let capture = CaptureScreenshotParams {
+            format: Some(CaptureScreenshotFormat::Png),
+            capture_beyond_viewport: Some(clip.is_some()),
+            clip,
+            ..CaptureScreenshotParams::default()
+        };
+        let reply = self.page().session().request(capture, until).await?;
         let captured: Captured<'_> = reply.parse()?;
         base64::engine::general_purpose::STANDARD.decode(captured.data.as_bytes()).map_err(|error| {
             let source = serde::de::Error::custom(error);
-            CallError::Decode { method: CAPTURE.into(), source }
+            CallError::Decode { method: CaptureScreenshotParams::IDENTIFIER.into(), source }
         })
     }
 
     async fn seen(&self, secrecy: Secrecy<'_>, until: Instant) -> Result<Seen, ProbeError> {
-        let reply = self.page().session().call_raw("Page.getLayoutMetrics", Nothing {}, until).await?;
+        let reply = self.page().session().request(GetLayoutMetricsParams {}, until).await?;
         let metrics: Metrics = reply.parse()?;
         let main = self.world(&self.page().main_frame().id, until).await?;
         let density = main.call("() => globalThis.devicePixelRatio", &[], until).await?;

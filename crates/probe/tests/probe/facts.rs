@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cuebook_cdp::protocol::browser_protocol::page::ReloadParams;
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::locator::Locator;
 use cuebook_grammar::role::Role;
@@ -74,7 +75,7 @@ async fn a_key_is_good_until_its_document_goes() {
         .await
         .unwrap();
     assert_eq!(probe.facts_of(&key, &Ask::default(), until()).await.unwrap(), None);
-    page.session().call_raw("Page.reload", json!({}), until()).await.unwrap();
+    page.session().request(ReloadParams::default(), until()).await.unwrap();
     let gone = async {
         while probe.world_of(&key, until()).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask soak --races N` runs the same trials in large numbers, by the variables that are read here.
 
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
 use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::outcome::StepOutcome;
 use futures_util::future::join_all;
@@ -168,10 +169,19 @@ async fn input_without_a_guard_hits_what_the_page_moves_under_the_pointer() {
         lab.eval(&format!("begin({mode:?}, 1)")).await;
         let middle = lab.eval("[trial.x + 60, trial.y + 25]").await;
         let session = lab.tab().session().clone();
-        for (kind, buttons) in [("mouseMoved", 0), ("mousePressed", 1), ("mouseReleased", 0)] {
-            let button = if kind == "mouseMoved" { "none" } else { "left" };
-            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": button, "buttons": buttons, "clickCount": 1});
-            session.call_raw("Input.dispatchMouseEvent", event, soon()).await.unwrap();
+        for (kind, button, buttons) in [
+            (DispatchMouseEventType::MouseMoved, MouseButton::None, 0),
+            (DispatchMouseEventType::MousePressed, MouseButton::Left, 1),
+            (DispatchMouseEventType::MouseReleased, MouseButton::Left, 0),
+        ] {
+            let (x, y) = (middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap());
+            let event = DispatchMouseEventParams {
+                button: Some(button),
+                buttons: Some(buttons),
+                click_count: Some(1),
+                ..DispatchMouseEventParams::new(kind, x, y)
+            };
+            session.request(event, soon()).await.unwrap();
         }
         let seen: Value = lab.eval("end()").await;
         assert!(!seen["wrong"].as_array().unwrap().is_empty(), "{mode}");
