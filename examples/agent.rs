@@ -7,7 +7,7 @@ use cuebook_site::Site;
 
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "an example is its own composition root")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Site::builder().build().bind(0).await?;
 
     let mut agent = Agent::builder().build().await?;

@@ -51,7 +51,7 @@ impl ActionHandler for Own {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, url, button] = std::env::args().collect::<Vec<_>>().try_into().map_err(|_| "expected a URL and a name")?;
     let mut agent = Agent::builder().planner(Own(0)).log(Own(0)).handler(Own(0)).build().await?;
     agent.open(&url).await?;

@@ -17,7 +17,7 @@ impl Planner for Clicks {
 // ANCHOR_END: planner
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, url, button] = std::env::args().collect::<Vec<_>>().try_into().map_err(|_| "expected a URL and a name")?;
     let mut agent = Agent::builder().planner(Clicks).build().await?;
     agent.open(&url).await?;

@@ -227,6 +227,7 @@ fn an_export_names_its_redaction_or_is_refused() -> Result<()> {
 }
 
 #[test]
+#[cfg(feature = "remote")]
 fn an_export_goes_to_no_place_that_it_cannot_name() -> Result<()> {
     let runs = tempfile::tempdir()?;
     let header = json!({ "entry": "header", "schemaVersion": "1.0", "runId": "r1", "tsMs": 1, "cuebook": "0.1.0",

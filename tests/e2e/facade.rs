@@ -12,26 +12,34 @@ use cuebook::prelude::*;
 use cuebook_tests::Shop;
 use serde_json::json;
 
-/// Runs a program and returns what it prints.
-fn printed(program: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program).args(arguments).output().with_context(|| format!("cannot run {program}"))?;
+/// Runs an example and returns what it prints.
+fn printed(example: &str, arguments: &[&str]) -> Result<String> {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_cuebook-examples")).env("EXAMPLE", example).args(arguments).output()?;
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    anyhow::ensure!(output.status.success(), "{program}: {}\n{stdout}\n{stderr}", output.status);
+    anyhow::ensure!(output.status.success(), "{example}: {}\n{stdout}\n{stderr}", output.status);
     Ok(stdout.into_owned())
 }
 
 #[test]
 fn the_example_of_ten_lines_logs_in() -> Result<()> {
-    let printed = printed(env!("CARGO_BIN_EXE_example-agent"), &[])?;
+    let printed = printed("agent", &[])?;
     assert!(printed.contains("textbox \"Email\""), "{printed}");
     assert!(printed.contains("/dashboard"), "{printed}");
     Ok(())
 }
 
 #[test]
+fn the_example_of_a_login_signs_in_stays_signed_in_and_reads_the_cart() -> Result<()> {
+    let printed = printed("login", &[])?;
+    assert!(printed.contains("Click Ok in") && printed.contains("1 × Fountain pen, Medium"), "{printed}");
+    Ok(())
+}
+
+#[test]
 fn the_example_with_layers_of_its_own_clicks_once_and_logs_every_step() -> Result<()> {
     let shop = Shop::open()?;
-    let printed = printed(env!("CARGO_BIN_EXE_example-own-layers"), &[&shop.url("/counter"), "Count"])?;
+    let printed = printed("own_layers", &[&shop.url("/counter"), "Count"])?;
     assert_eq!(shop.hits("counter"), 1, "{printed}");
     assert_eq!(printed.lines().collect::<Vec<_>>(), ["navigate: Ok", "click: Ok", "call: Ok"]);
     Ok(())
@@ -40,7 +48,7 @@ fn the_example_with_layers_of_its_own_clicks_once_and_logs_every_step() -> Resul
 #[test]
 fn the_example_with_a_planner_of_its_own_clicks_what_the_task_names() -> Result<()> {
     let shop = Shop::open()?;
-    printed(env!("CARGO_BIN_EXE_example-own-planner"), &[&shop.url("/counter"), "Count"])?;
+    printed("own_planner", &[&shop.url("/counter"), "Count"])?;
     assert_eq!(shop.hits("counter"), 1);
     Ok(())
 }
@@ -205,5 +213,81 @@ async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Re
     assert!(clicks(&whole).contains(&StepOrigin::Repair), "{whole:?}");
     assert_eq!(agent.observe(Scope::View).await?.title, "none cancelled saved");
     agent.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() -> Result<()> {
+    let site = cuebook_site::Site::builder().build().bind(0).await?;
+    let origin = site.url("").trim_end_matches('/').to_owned();
+    let folder = tempfile::tempdir()?;
+    let (given, kept) = (folder.path().join("given.json"), folder.path().join("kept.json"));
+    let cookie = |name: &str, expires: f64| {
+        json!({ "name": name, "value": "é;=v1", "domain": "127.0.0.1", "path": "/", "expires": expires,
+            "httpOnly": true, "secure": false, "sameSite": "Lax", "partitionKey": null })
+    };
+    let entries = json!([{ "name": "a \"key\"", "value": "</script>" }]);
+    let state = json!({
+        "cookies": [cookie("session", -1.0), cookie("kept", 4_000_000_000.0), cookie("expired", 1.0)],
+        "origins": [{ "origin": "https://shop.invalid", "localStorage": entries }, { "origin": origin, "localStorage": entries }],
+    });
+    std::fs::write(&given, state.to_string())?;
+
+    // The second browser has what the first one kept, of an origin that does not exist too.
+    for (from, to) in [(&given, &kept), (&kept, &given)] {
+        let mut agent = Agent::builder().storage(from).viewport(640, 480).build().await?;
+        agent.open(&site.url("/login")).await?;
+        assert_eq!(agent.observe(Scope::View).await?.viewport.width, 640.0);
+        agent.save_storage(to).await?;
+        agent.close().await?;
+        let text = std::fs::read_to_string(to)?;
+        let saved: serde_json::Value = serde_json::from_str(&text)?;
+        let mut names: Vec<_> =
+            saved["cookies"].as_array().context("no cookies")?.iter().map(|one| &one["name"]).collect();
+        names.sort_by_key(|name| name.to_string());
+        assert_eq!(names, ["kept", "session"], "{saved:#}");
+        assert_eq!(saved["cookies"][0]["value"], "é;=v1");
+        let mut origins = saved["origins"].as_array().context("no origins")?.clone();
+        origins.sort_by_key(|one| one["origin"].to_string());
+        let expected = json!([{ "origin": origin, "localStorage": entries },
+            { "origin": "https://shop.invalid", "localStorage": entries }]);
+        assert_eq!(json!(origins), expected);
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(to)?.permissions()) & 0o777, 0o600);
+    }
+
+    for (text, expected) in [
+        ("{", "no storage state"),
+        (r#"{"origins":[{"origin":"shop.test"}]}"#, "not the origin of a page"),
+        (r#"{"origins":[{"origin":"https://shop.test/path"}]}"#, "not the origin of a page"),
+        (r#"{"origins":[{"origin":"file:///etc"}]}"#, "not the origin of a page"),
+    ] {
+        std::fs::write(&given, text)?;
+        let refused = Agent::builder().storage(&given).build().await.unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn events_of_every_run_reach_every_stream_which_ends_with_the_agent() -> Result<()> {
+    let site = cuebook_site::Site::builder().build().bind(0).await?;
+    let mut agent = Agent::builder().build().await?;
+    let (mut first, mut ends) = (agent.events(), 0);
+    agent.open(&site.url("/login")).await?;
+    let mut second = agent.events();
+    agent.act(Hover::at(Locator::css("h1"))).await?;
+    agent.close().await?;
+    while let Some(event) = first.next().await {
+        ends += usize::from(matches!(event, AgentEvent::Ended(_)));
+    }
+    assert_eq!(ends, 2);
+    let mut begun = Vec::new();
+    while let Some(event) = second.next().await {
+        if let AgentEvent::StepBegun { step, .. } = event {
+            begun.push(step.action.kind().to_string());
+        }
+    }
+    assert_eq!(begun, ["hover"]);
     Ok(())
 }

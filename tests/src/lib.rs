@@ -183,7 +183,7 @@ pub fn cuebook(args: &[&str]) -> Result<Ended> {
 /// # Errors
 /// If it is not built.
 pub fn command() -> Result<Command> {
-    // target/<profile>/deps/all-… or target/<profile>/cuebook-hostile
+    // target/<profile>/deps/all-… or target/<profile>/cuebook-trials
     let here = std::env::current_exe()?;
     let mut folders = here.ancestors().skip(1).filter(|folder| !folder.ends_with("deps"));
     let built = folders.next().map(|folder| folder.join(format!("cuebook{}", std::env::consts::EXE_SUFFIX)));

@@ -104,7 +104,11 @@ pub fn build_cuebook() -> Result<PathBuf> {
 /// # Errors
 /// As [`build_cuebook`].
 pub fn build_cuebook_as(profile: BuildProfile) -> Result<PathBuf> {
-    build_executable("cuebook-cli", "cuebook", profile)
+    let profile = match profile {
+        BuildProfile::Dev => "--profile=dev",
+        BuildProfile::Release => "--profile=release",
+    };
+    built("cuebook", &[profile, "--package", "cuebook-cli"])
 }
 
 /// Builds `cuebook` with every feature and returns where the executable is.
@@ -115,16 +119,20 @@ pub fn build_whole_cuebook() -> Result<PathBuf> {
     built("cuebook", &["--all-features", "--package", "cuebook-cli"])
 }
 
-/// Builds an executable of the workspace and returns where it is.
+/// Builds `cuebook` with queues in object stores, optimised, and returns where the executable is.
 ///
 /// # Errors
 /// As [`build_cuebook`].
-pub fn build_executable(package: &str, name: &str, profile: BuildProfile) -> Result<PathBuf> {
-    let profile = match profile {
-        BuildProfile::Dev => "--profile=dev",
-        BuildProfile::Release => "--profile=release",
-    };
-    built(name, &[profile, "--package", package])
+pub fn build_remote_cuebook() -> Result<PathBuf> {
+    built("cuebook", &["--release", "--features", "remote", "--package", "cuebook-cli"])
+}
+
+/// Builds the program of conformance and trials, in the graph of the tests, and returns where the executable is.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub fn build_trials() -> Result<PathBuf> {
+    built("cuebook-trials", &["--workspace"])
 }
 
 /// Builds `cuebook` and a benchmark of the facade, optimised, and returns where the executables are. In one build, so that

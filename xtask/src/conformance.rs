@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_executable, root, stage};
+use xtask::commands::{build_trials, root, stage};
 
 /// Where the cases lie beside a checkout, if they do.
 const USUAL_FOLDER: &str = "../shared/conformance";
@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     let chrome = chrome::find_or_install()?;
-    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-conformance", BuildProfile::Dev)?);
+    let mut command = Command::new(build_trials()?);
+    command.arg("conformance");
     command.arg(folder).args(["--jobs", &arguments.jobs.to_string()]).arg("--chrome").arg(&chrome);
     command.arg("--ratchet").arg(root().join("conformance/ratchet.json"));
     for only in &arguments.only {

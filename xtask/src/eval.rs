@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_executable, python, root, stage};
+use xtask::commands::{BuildProfile, build_cuebook_as, python, root, stage};
 
 /// The suites that have a name here, and their files. The built-in one has none.
 const SUITES: [(&str, Option<&str>); 3] =
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         ensure!(!is_wanted || is_there, "the packages of {suite} are not there: run `cargo xtask fetch` once");
     }
     let chrome = chrome::find_or_install()?;
-    let cuebook = build_executable("cuebook-cli", "cuebook", BuildProfile::Release)?;
+    let cuebook = build_cuebook_as(BuildProfile::Release)?;
     let mut command = Command::new(cuebook);
     command.current_dir(root()).env("CHROME", chrome).arg("eval").args(arguments);
     let status = command.status()?;

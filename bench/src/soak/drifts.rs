@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_executable, root, stage};
+use xtask::commands::{build_trials, root, stage};
 
 use crate::peers::install;
 
@@ -14,7 +14,8 @@ use crate::peers::install;
 /// If a run was silently wrong, or nothing could be run.
 pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     let chrome = chrome::find_or_install()?;
-    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-drifts", BuildProfile::Dev)?);
+    let mut command = Command::new(build_trials()?);
+    command.arg("drifts");
     command.args(["--runs", &count.to_string(), "--seed", &seed.to_string()]);
     command.arg("--json").arg(root().join("bench/drifts.json")).env("CHROME", chrome);
     stage(&format!("{count} runs under drift, seed {seed}"), &mut command)
@@ -34,7 +35,8 @@ pub(super) fn run_beside(count: u32, seed: u64) -> Result<()> {
         Ok(()) => peers.push(("agent-browser", "drift_agent_browser.mjs")),
         Err(error) => println!("agent-browser is left out: {error:#}"),
     }
-    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-drifts", BuildProfile::Dev)?);
+    let mut command = Command::new(build_trials()?);
+    command.arg("drifts");
     command.args(["--runs", &count.to_string(), "--seed", &seed.to_string(), "--modules"]).arg(packages);
     for (name, script) in peers {
         command.arg("--peer").arg(format!("{name}={}", root().join("bench").join(script).display()));

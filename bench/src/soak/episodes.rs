@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_executable, root};
+use xtask::commands::{build_remote_cuebook, root};
 
 use super::random::Random;
 
@@ -44,7 +44,7 @@ pub(super) fn run(plan: &Plan<'_>) -> Result<()> {
     let chrome = chrome::find_or_install()?;
     let cuebook = match &plan.cuebook {
         Some(built) => built.clone(),
-        None => build_executable("cuebook-cli", "cuebook", BuildProfile::Release)?,
+        None => build_remote_cuebook()?,
     };
     let mut fleet = Fleet { plan, cuebook, chrome, seeds: 1, started: 0 };
     let tasks = fleet.tasks()?;

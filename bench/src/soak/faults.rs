@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_cuebook, build_executable, root, stage};
+use xtask::commands::{build_cuebook, build_trials, root, stage};
 
 /// Carries out `count` runs, and writes `bench/faults.json`, which is committed.
 ///
@@ -13,7 +13,8 @@ use xtask::commands::{BuildProfile, build_cuebook, build_executable, root, stage
 pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook()?;
-    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-faults", BuildProfile::Dev)?);
+    let mut command = Command::new(build_trials()?);
+    command.arg("faults");
     command.args(["--runs", &count.to_string(), "--seed", &seed.to_string()]).arg("--cuebook").arg(cuebook);
     command.arg("--json").arg(root().join("bench/faults.json")).env("CHROME", chrome);
     stage(&format!("{count} runs under faults, seed {seed}"), &mut command)

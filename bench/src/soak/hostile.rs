@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_executable, root, stage};
+use xtask::commands::{build_trials, root, stage};
 
 /// Runs `count` trials of each kind over a quick and a slow link, and writes `bench/hostile.json`, which is committed.
 ///
@@ -13,7 +13,8 @@ use xtask::commands::{BuildProfile, build_executable, root, stage};
 /// If there was a fault, or nothing could be run.
 pub(super) fn run(count: u32, seed: u64) -> Result<()> {
     let chrome = chrome::find_or_install()?;
-    let mut command = Command::new(build_executable("cuebook-tests", "cuebook-hostile", BuildProfile::Dev)?);
+    let mut command = Command::new(build_trials()?);
+    command.arg("hostile");
     command.args(["--trials", &count.to_string(), "--seed", &seed.to_string(), "--hogs", "2"]);
     command.args(["--delay-ms", "0", "--delay-ms", "40"]);
     command.arg("--json").arg(root().join("bench/hostile.json")).arg("--chrome").arg(chrome);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{
-    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, Page, PageError, SearchPlaces, TargetId, Transport,
-    find_chrome,
+    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, Page, PageError, SearchPlaces, TargetId,
+    Transport, find_chrome,
 };
 use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;

@@ -339,7 +339,11 @@ impl AgentBuilder {
             ("headed", self.headed.is_some() && !is_launched, not_launched),
             ("viewport", self.viewport.is_some() && !is_launched, not_launched),
             ("containment", self.containment.is_some() && !is_launched, not_launched),
-            ("storage", self.storage.is_some() && no_storage, "there is no browser, or it is the one that a person uses"),
+            (
+                "storage",
+                self.storage.is_some() && no_storage,
+                "there is no browser, or it is the one that a person uses",
+            ),
             ("page", self.page.is_some() && is_launched, "a launched browser has no tab to take"),
             ("modeler_options", self.modeler_options.is_some() && modeler, "the page modeler is replaced"),
             ("executor_options", self.executor_options.is_some() && executor, replaced),
@@ -377,4 +381,26 @@ fn launched_as(
 pub fn upload_roots(policy: &Policy) -> Vec<PathBuf> {
     let outside = policy.outside();
     outside.read_roots.iter().chain(&outside.write_roots).map(Into::into).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_option_that_would_have_no_effect_is_an_error() {
+        let attached = || Agent::builder().browser(BrowserSource::Attach("http://127.0.0.1:1".to_owned()));
+        for (builder, option) in [
+            (attached().headed(true), "headed"),
+            (attached().viewport(640, 480), "viewport"),
+            (attached().containment(Containment::Flags), "containment"),
+            (Agent::builder().page(PageId::new("t1")), "page"),
+            (Agent::builder().runs_in("runs").log(MemoryLog::default()), "runs_in"),
+        ] {
+            let Err(AgentError::UnusableOption { option: named, .. }) = builder.build().await else {
+                panic!("{option} was obeyed");
+            };
+            assert_eq!(named, option);
+        }
+    }
 }

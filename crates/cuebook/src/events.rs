@@ -63,12 +63,9 @@ impl AgentEvent {
             RunEvent::Planned(plan) => Self::Planned(Box::new(plan.clone())),
             RunEvent::Rejected(violations) => Self::Rejected(violations.to_vec()),
             RunEvent::Noted(note) => Self::Noted(note.to_owned()),
-            RunEvent::StepBegun { plan_index, origin, step, target } => Self::StepBegun {
-                plan_index,
-                origin,
-                step: Box::new(step.clone()),
-                target: target.map(str::to_owned),
-            },
+            RunEvent::StepBegun { plan_index, origin, step, target } => {
+                Self::StepBegun { plan_index, origin, step: Box::new(step.clone()), target: target.map(str::to_owned) }
+            }
             RunEvent::StepEnded(record) => Self::StepEnded(Box::new(record.clone())),
             RunEvent::Repairing(repair) => Self::Repairing(Box::new(repair.clone())),
             _ => return None,
@@ -92,7 +89,9 @@ impl Stream for AgentEvents {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let next = Pin::new(&mut self.0).poll_next(context);
-        next.map(|event| event.map(|event| event.unwrap_or_else(|BroadcastStreamRecvError::Lagged(n)| AgentEvent::Missed(n))))
+        next.map(|event| {
+            event.map(|event| event.unwrap_or_else(|BroadcastStreamRecvError::Lagged(n)| AgentEvent::Missed(n)))
+        })
     }
 }
 

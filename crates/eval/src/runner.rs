@@ -78,6 +78,7 @@ impl Options {
 }
 
 /// Decision on running an episode here.
+#[cfg_attr(not(feature = "queue"), expect(dead_code, reason = "without a queue, every episode is ours"))]
 enum Taking {
     Ours,
     /// Not now: somebody else is at it.

@@ -177,7 +177,10 @@ fn set_queue(options: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
 #[cfg(not(feature = "remote"))]
 fn set_queue(_: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
     match args.queue {
-        Some(_) => Err(Refusal::invalid(ErrorCode::Usage, "--queue needs a build with the feature `remote`")),
+        Some(_) => Err(Refusal::invalid(
+            ErrorCode::Usage,
+            "--queue: this build has no queues (cargo install cuebook-cli --features remote)",
+        )),
         None => Ok(()),
     }
 }

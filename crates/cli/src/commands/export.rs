@@ -48,7 +48,7 @@ async fn exported(args: &ExportArgs, output: Output) -> Result<Exported, Refusal
         Some(url) => elsewhere::exported(&url, runs, options, output).await,
         #[cfg(not(feature = "remote"))]
         Some(_) => {
-            let message = "--out: this build writes directories only (build it with --features remote)";
+            let message = "--out: this build writes directories only (cargo install cuebook-cli --features remote)";
             Err(Refusal::invalid(ErrorCode::Usage, message))
         }
         None => export(&runs, &options, &mut exporting::progress(output)).map_err(refusal),

@@ -1,9 +1,7 @@
-//! `cuebook-conformance`: other people's tests, in neutral form, through the public API.
+//! Other people's tests, in neutral form, through the public API.
 //!
 //! Reads a folder of cases, carries them out with several browsers at once, prints a figure for each file and each
 //! kind of failure, and compares them with the committed ratchet. `cargo xtask conformance` builds and runs it.
-
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal that started it")]
 
 mod case;
 mod kinds;
@@ -16,20 +14,17 @@ mod verdict;
 mod workers;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
-use clap::Parser;
 use cuebook_cdp::{SearchPlaces, find_chrome};
 
-use crate::case::Kind;
-use crate::ratchet::Ratchet;
-use crate::tally::Tally;
-use crate::workers::Work;
+use crate::conformance::case::Kind;
+use crate::conformance::ratchet::Ratchet;
+use crate::conformance::tally::Tally;
+use crate::conformance::workers::Work;
 
-#[derive(Debug, Parser)]
-#[command(name = "cuebook-conformance")]
-struct Arguments {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
     /// The folder of cases
     folder: PathBuf,
     /// Only this file (such as `locate`), or cases whose id starts so; may be repeated
@@ -55,19 +50,8 @@ struct Arguments {
     chrome: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("failed: {error:#}");
-            ExitCode::from(2)
-        }
-    }
-}
-
 /// Returns `true` if the ratchet holds. A part of the cases is not compared with it.
-fn run(arguments: &Arguments) -> Result<bool> {
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let chrome = find_chrome(&places(arguments.chrome.clone()))?;
     let mut work = Vec::new();
     for kind in Kind::ALL {

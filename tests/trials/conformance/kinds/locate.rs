@@ -4,10 +4,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{Declared, must_go_well, shortened};
-use crate::case::{Case, Entry, Expect, Target};
-use crate::stage::{STEP_MS, Stage};
-use crate::target;
-use crate::verdict::{Bucket, Ending, Failure};
+use crate::conformance::case::{Case, Entry, Expect, Target};
+use crate::conformance::stage::{STEP_MS, Stage};
+use crate::conformance::target;
+use crate::conformance::verdict::{Bucket, Ending, Failure};
 
 /// Runs one case whose page is open.
 ///

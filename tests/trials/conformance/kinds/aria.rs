@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use crate::case::Case;
-use crate::stage::Stage;
-use crate::target;
-use crate::verdict::{Bucket, Ending, Failure};
+use crate::conformance::case::Case;
+use crate::conformance::stage::Stage;
+use crate::conformance::target;
+use crate::conformance::verdict::{Bucket, Ending, Failure};
 
 /// Runs one case whose page is open.
 ///

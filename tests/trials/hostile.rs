@@ -1,21 +1,16 @@
-//! `cuebook-hostile`: pages that mislead, in large numbers, through the whole loop, with the page as the oracle.
+//! Pages that mislead, in large numbers, through the whole loop, with the page as the oracle.
 //!
 //! `cargo xtask soak --hostile N` builds and runs it.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal that started it")]
-
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
 use cuebook_tests::hostile::{Kind, Tally, Trials, chrome, pages_folder};
 use serde_json::{Map, json};
 
-#[derive(Debug, Parser)]
-#[command(name = "cuebook-hostile")]
-struct Arguments {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
     /// A kind: late, meaning, ticking, nested, empty, vanishing, answers (all of these unless stated), ids, downloads;
     /// may be repeated
     #[arg(long)]
@@ -49,19 +44,8 @@ struct Arguments {
     chrome: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("failed: {error:#}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// How many faults there were.
-fn run(arguments: &Arguments) -> Result<usize> {
+/// Returns `true` if there was no fault.
+pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let delays = if arguments.delay_ms.is_empty() { &[0][..] } else { &arguments.delay_ms };
     let mut figures = Map::new();
@@ -112,7 +96,7 @@ fn run(arguments: &Arguments) -> Result<usize> {
         );
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(faults)
+    Ok(faults == 0)
 }
 
 fn line(kind: &str, tally: &Tally) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::case::Target;
+use crate::conformance::case::Target;
 
 /// A target that the language cannot say.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

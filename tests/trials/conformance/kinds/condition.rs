@@ -4,10 +4,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{Declared, must_go_well};
-use crate::case::{Case, Entry, Target};
-use crate::stage::Stage;
-use crate::target;
-use crate::verdict::{Bucket, Ending, Failure};
+use crate::conformance::case::{Case, Entry, Target};
+use crate::conformance::stage::Stage;
+use crate::conformance::target;
+use crate::conformance::verdict::{Bucket, Ending, Failure};
 
 /// How long a condition may take to come true.
 const WAIT_MS: u64 = 1_500;

@@ -1,24 +1,19 @@
-//! `cuebook-drifts`: jobs on the built-in site under mixed drifts.
+//! Jobs on the built-in site under mixed drifts.
 //!
 //! `cargo xtask soak --drifts N` builds and runs it; with `--peers`, every run is one by each side.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal that started it")]
-
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
 use cuebook_tests::Stage;
 use cuebook_tests::drifts::beside::{self, Contest, PeerScript, REPAIRING, Turn};
 use cuebook_tests::drifts::{Trial, Verdict, figures, trial};
 use serde_json::Value;
 
-#[derive(Debug, Parser)]
-#[command(name = "cuebook-drifts")]
-struct Arguments {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
     /// Runs in all; jobs and ways of naming take turns
     #[arg(long, default_value_t = 1_000)]
     runs: u64,
@@ -42,25 +37,16 @@ struct Arguments {
     modules: Option<PathBuf>,
 }
 
+/// Returns `true` if none of cuebook's runs was silently wrong.
 #[tokio::main]
-async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let ended = match &arguments.modules {
-        Some(modules) => run_beside(&arguments, modules).await,
-        None => run(&arguments).await,
-    };
-    match ended {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("failed: {error:#}");
-            ExitCode::from(2)
-        }
+pub(crate) async fn run(arguments: &Arguments) -> Result<bool> {
+    match &arguments.modules {
+        Some(modules) => run_beside(arguments, modules).await,
+        None => run_alone(arguments).await,
     }
 }
 
-/// How many runs were silently wrong.
-async fn run(arguments: &Arguments) -> Result<usize> {
+async fn run_alone(arguments: &Arguments) -> Result<bool> {
     let (seed, end) = (arguments.seed, arguments.from + arguments.runs);
     let next = Arc::new(AtomicU64::new(arguments.from));
     let mut workers = tokio::task::JoinSet::new();
@@ -96,7 +82,7 @@ async fn run(arguments: &Arguments) -> Result<usize> {
         all.extend(done??);
     }
     write(arguments, &figures(seed, &all))?;
-    Ok(all.iter().filter(|trial| trial.verdict == Verdict::SilentlyWrong).count())
+    Ok(all.iter().all(|trial| trial.verdict != Verdict::SilentlyWrong))
 }
 
 fn write(arguments: &Arguments, figures: &Value) -> Result<()> {
@@ -107,8 +93,7 @@ fn write(arguments: &Arguments, figures: &Value) -> Result<()> {
     Ok(())
 }
 
-/// How many of cuebook's runs were silently wrong.
-async fn run_beside(arguments: &Arguments, modules: &Path) -> Result<usize> {
+async fn run_beside(arguments: &Arguments, modules: &Path) -> Result<bool> {
     let (seed, end) = (arguments.seed, arguments.from + arguments.runs);
     let mut contest = Contest::open(&arguments.peer, modules).await?;
     let (sides, versions) = (contest.sides(), contest.versions().await?);
@@ -155,8 +140,8 @@ async fn run_beside(arguments: &Arguments, modules: &Path) -> Result<usize> {
     // What was done before something broke has been measured too.
     write(arguments, &beside::figures(seed, &versions, &sides, &calm, &all))?;
     broken?;
-    let ours = all.iter().filter(|turn| turn.side.starts_with(REPAIRING));
-    Ok(ours.filter(|turn| turn.verdict == Verdict::SilentlyWrong).count())
+    let mut ours = all.iter().filter(|turn| turn.side.starts_with(REPAIRING));
+    Ok(ours.all(|turn| turn.verdict != Verdict::SilentlyWrong))
 }
 
 fn report(turn: &Turn) {

@@ -5,9 +5,9 @@ use cuebook_grammar::outcome::{Cause, StepFailure, StepOutcome};
 use serde_json::{Map, Value, json};
 
 use super::{Declared, described, shortened};
-use crate::case::{Case, Entry, Expect, Target};
-use crate::stage::{STEP_MS, Stage, Stepped};
-use crate::verdict::{Bucket, Ending, Failure};
+use crate::conformance::case::{Case, Entry, Expect, Target};
+use crate::conformance::stage::{STEP_MS, Stage, Stepped};
+use crate::conformance::verdict::{Bucket, Ending, Failure};
 
 /// Runs one case whose page is open.
 ///

@@ -10,10 +10,10 @@ use anyhow::Result;
 use cuebook_grammar::outcome::{StepFailure, StepOutcome};
 use serde_json::{Value, json};
 
-use crate::case::Target;
-use crate::stage::{Stage, Stepped};
-use crate::target;
-use crate::verdict::{Bucket, Failure};
+use crate::conformance::case::Target;
+use crate::conformance::stage::{Stage, Stepped};
+use crate::conformance::target;
+use crate::conformance::verdict::{Bucket, Failure};
 
 /// Returns the seen text, cut to a length that a person reads.
 pub(crate) fn shortened(text: &str) -> String {

@@ -14,7 +14,7 @@ use axum::response::IntoResponse;
 use base64::Engine as _;
 use tokio::net::TcpListener;
 
-use crate::case::{Case, ServedFile};
+use crate::conformance::case::{Case, ServedFile};
 
 /// Attempts to find a port that is free on both loopback addresses.
 const ATTEMPTS: usize = 16;

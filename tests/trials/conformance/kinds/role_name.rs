@@ -5,9 +5,9 @@ use cuebook_grammar::locator::Locator;
 use cuebook_grammar::role::Role;
 use cuebook_probe::Ask;
 
-use crate::case::{Case, Check};
-use crate::stage::Stage;
-use crate::verdict::{Bucket, Counted, Ending, Failure};
+use crate::conformance::case::{Case, Check};
+use crate::conformance::stage::Stage;
+use crate::conformance::verdict::{Bucket, Counted, Ending, Failure};
 
 /// Judges every expectation of a page that is open.
 ///

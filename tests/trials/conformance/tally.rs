@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::verdict::{Counted, Ending};
+use crate::conformance::verdict::{Counted, Ending};
 
 /// Results of the cases that one figure counts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -164,7 +164,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{Bucket, Failure};
+    use crate::conformance::verdict::{Bucket, Failure};
 
     fn counted(id: &str, ending: Ending, is_vacuous: bool) -> Counted {
         Counted {

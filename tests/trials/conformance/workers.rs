@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use cuebook_cdp::ChromeBinary;
 
-use crate::case::{Case, Kind};
-use crate::kinds::{action, aria, condition, locate, role_name};
-use crate::stage::Stage;
-use crate::verdict::{Bucket, Counted, Ending, Failure};
+use crate::conformance::case::{Case, Kind};
+use crate::conformance::kinds::{action, aria, condition, locate, role_name};
+use crate::conformance::stage::Stage;
+use crate::conformance::verdict::{Bucket, Counted, Ending, Failure};
 
 /// No case takes longer.
 const CASE_LIMIT: Duration = Duration::from_secs(90);

@@ -29,8 +29,8 @@ use cuebook_probe::Probe;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::case::{Case, ChosenFile, Viewport};
-use crate::server::Server;
+use crate::conformance::case::{Case, ChosenFile, Viewport};
+use crate::conformance::server::Server;
 
 /// The most that anything beside steps may take.
 const PATIENCE: Duration = Duration::from_secs(15);

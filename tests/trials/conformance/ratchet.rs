@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::tally::{Figure, Tally};
+use crate::conformance::tally::{Figure, Tally};
 
 /// The reason of a new entry until someone writes one.
 const UNEXPLAINED: &str = "not looked at yet";
@@ -141,7 +141,7 @@ fn new_entry(figure: &Figure) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{Bucket, Counted, Ending, Failure};
+    use crate::conformance::verdict::{Bucket, Counted, Ending, Failure};
 
     fn tally(failing: &[&str]) -> Tally {
         tally_of(["a", "b", "c"], failing)
