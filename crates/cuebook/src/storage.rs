@@ -59,7 +59,17 @@ pub enum StorageError {
     /// The tab cannot be opened or is gone.
     #[error(transparent)]
     Tab(#[from] PageError),
-    /// The browser refused a cookie or a command.
+    /// The browser refused a cookie.
+    #[error("the cookie {name:?} of {domain:?} cannot be set")]
+    Cookie {
+        /// Name as written.
+        name: String,
+        /// Domain as written.
+        domain: String,
+        /// Answer of the browser.
+        source: CallError,
+    },
+    /// The browser refused a command.
     #[error(transparent)]
     Call(#[from] CallError),
     /// The page of an origin cannot be made.
@@ -152,8 +162,11 @@ impl StorageState {
     /// out by the browser.
     pub(crate) async fn restore(self, tab: &Tab, until: Instant) -> Result<(), StorageError> {
         let page = tab.another(until).await?;
-        let cookies = self.cookies.into_iter().map(CookieParam::from).collect();
-        page.session().call(SetCookiesParams::new(cookies), until).await?;
+        for cookie in self.cookies {
+            let (name, domain) = (cookie.name.clone(), cookie.domain.clone());
+            let set = page.session().call(SetCookiesParams::new(vec![cookie.into()]), until).await;
+            set.map_err(|source| StorageError::Cookie { name, domain, source })?;
+        }
         for OriginState { origin, local_storage } in self.origins {
             open_empty(&page, &origin, until).await?;
             let set = "items => { for (const { name, value } of items) localStorage.setItem(name, value); }";
