@@ -14,7 +14,7 @@ use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
 use cuebook_site::Site;
 
 #[tokio::main]
@@ -48,19 +48,13 @@ async fn main() -> anyhow::Result<()> {
         log: MemoryLog::default(),
         confirm: DenyAll,
     };
-    let request = RunRequest {
-        run_id: RunId::new("example"),
-        run_dir: None,
-        work: Work::Task("Log in as ann with password correct-horse".to_owned()),
-        policy: Policy::default().starting_at(&url)?,
-        observed: None,
-        start_url: Some(url),
+    let request = RunRequest::new(
+        RunId::new("example"),
+        Work::Task("Log in as ann with password correct-horse".to_owned()),
         page,
-        sight: Sight::Words,
-        program: "example".to_owned(),
-        browser: None,
-        browser_path: None,
-    };
+        Policy::default().starting_at(&url)?,
+    )
+    .starting_at(url);
     let report = Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await;
     println!("{}", serde_json::to_string_pretty(&report)?);
     browser.close(Instant::now() + Duration::from_secs(5)).await?;

@@ -10,17 +10,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use cuebook::Live;
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{DenyAll, NoSecrets, Planner};
 use cuebook_grammar::secret::{DigestKey, Secret};
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::{Anthropic, ChatEngine, ModelPlanner, Ollama, OpenAi};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Ladder, Layers, RunRequest, Work};
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
@@ -81,31 +82,23 @@ async fn carry_out(stage: &Stage, planner: impl Planner) -> Result<(RunReport, M
 /// Like [`carry_out`], with a log that can be read meanwhile.
 async fn carry_out_in(stage: &Stage, planner: impl Planner, log: MemoryLog) -> Result<RunReport> {
     let url = stage.url("/login");
-    let key = DigestKey::new([7; 32]);
-    let browser = stage.browser().clone();
-    let options = ExecutorOptions::default();
+    let live = Live::new(stage.browser().clone(), DigestKey::new([7; 32]), Arc::new(ValueRedactor::default()));
     let layers = Layers {
-        modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
+        modeler: live.modeler(ModelerOptions::default()),
         planner: Arc::new(planner),
-        executor: LiveExecutor::new(browser, key.clone(), NoSecrets, MemoryArtifacts::default(), options),
+        executor: live.executor(NoSecrets, MemoryArtifacts::default(), ExecutorOptions::default()),
         repair: Ladder::default(),
         log,
         confirm: DenyAll,
     };
-    let request = RunRequest {
-        run_id: RunId::new("engines"),
-        run_dir: None,
-        work: Work::Task(TASK.to_owned()),
-        policy: Policy::default().starting_at(&url)?,
-        observed: None,
-        start_url: Some(url),
-        page: PageId::new(stage.tab().context("the stage has a tab")?.target_id().as_str()),
-        sight: Sight::Words,
-        program: "test".to_owned(),
-        browser: None,
-        browser_path: None,
-    };
-    Ok(Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await)
+    let request = RunRequest::new(
+        RunId::new("engines"),
+        Work::Task(TASK.to_owned()),
+        PageId::new(stage.tab().context("the stage has a tab")?.target_id().as_str()),
+        Policy::default().starting_at(&url)?,
+    )
+    .starting_at(url);
+    Ok(live.controller(layers).run(request).await)
 }
 
 async fn logs_in<E: ChatEngine>(dialect: Dialect, engine: impl FnOnce(&str) -> Result<E>) -> Result<()> {

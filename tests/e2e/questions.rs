@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use cuebook::Live;
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::{ModelPlanner, OpenAi};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_repair::{Ladder, Layers, RunRequest, Work};
 use cuebook_tests::Stage;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -116,39 +117,26 @@ fn asked(request: &Request) -> Option<Value> {
 }
 
 async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
-    let key = DigestKey::new([7; 32]);
-    let browser = stage.browser().clone();
+    let live = Live::new(stage.browser().clone(), DigestKey::new([7; 32]), Arc::new(ValueRedactor::default()));
     let engine = OpenAi::new(&format!("{}/v1", server.origin()), "tiny")?;
     let layers = Layers {
-        modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
+        modeler: live.modeler(ModelerOptions::default()),
         planner: Arc::new(ModelPlanner::new(engine)),
-        executor: LiveExecutor::new(
-            browser,
-            key.clone(),
-            NoSecrets,
-            MemoryArtifacts::default(),
-            ExecutorOptions::default(),
-        ),
+        executor: live.executor(NoSecrets, MemoryArtifacts::default(), ExecutorOptions::default()),
         repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: DenyAll,
     };
     let url = stage.url("/almanac");
     let tab = stage.tab().ok_or_else(|| anyhow::anyhow!("the stage has a tab"))?;
-    let request = RunRequest {
-        run_id: RunId::new("questions"),
-        run_dir: None,
-        work: Work::Task(task.to_owned()),
-        policy: Policy::default().starting_at(&url)?,
-        observed: None,
-        start_url: Some(url),
-        page: PageId::new(tab.target_id().as_str()),
-        sight: Sight::Words,
-        program: "test".to_owned(),
-        browser: None,
-        browser_path: None,
-    };
-    Ok(Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await)
+    let request = RunRequest::new(
+        RunId::new("questions"),
+        Work::Task(task.to_owned()),
+        PageId::new(tab.target_id().as_str()),
+        Policy::default().starting_at(&url)?,
+    )
+    .starting_at(url);
+    Ok(live.controller(layers).run(request).await)
 }
 
 #[tokio::test]

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use cuebook::Live;
 use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{Confirm, DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_page_modeler::ModelerOptions;
+use cuebook_repair::{Ladder, Layers, RunRequest, Work};
 use cuebook_site::{Site, SiteHandle};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -228,32 +229,20 @@ impl Stage {
         steps: &Value,
         confirm: impl Confirm,
     ) -> RunReport {
-        let key = DigestKey::new([5; 32]);
+        let live = Live::new(self.browser.clone(), DigestKey::new([5; 32]), Arc::new(ValueRedactor::default()));
         let options =
             ExecutorOptions { upload_roots: vec![self.files.path().to_owned()], ..ExecutorOptions::default() };
         let artifacts = MemoryArtifacts::default();
         let layers = Layers {
-            modeler: LivePageModeler::new(self.browser.clone(), key.clone(), ModelerOptions::default()),
+            modeler: live.modeler(ModelerOptions::default()),
             planner: Arc::new(Script::new(steps)),
-            executor: LiveExecutor::new(self.browser.clone(), key.clone(), NoSecrets, artifacts, options),
+            executor: live.executor(NoSecrets, artifacts, options),
             repair: Ladder::default(),
             log: MemoryLog::default(),
             confirm,
         };
-        let request = RunRequest {
-            run_id: RunId::new("stage"),
-            run_dir: None,
-            work,
-            policy,
-            observed: None,
-            start_url: Some(url),
-            page: page.clone(),
-            sight: Sight::Words,
-            program: "test".to_owned(),
-            browser: None,
-            browser_path: None,
-        };
-        Controller::new(layers, key, Arc::new(ValueRedactor::default())).run(request).await
+        let request = RunRequest::new(RunId::new("stage"), work, page.clone(), policy).starting_at(url);
+        live.controller(layers).run(request).await
     }
 
     /// Plays a script that must come to its end.

@@ -22,7 +22,7 @@ use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
 use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Sight, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Work};
 use cuebook_site::{Site, SiteHandle};
 use outside_agent::{FakeArtifacts, FakeConfirm, FakeLog, FakeRedactor, FakeRepair, FakeSecrets};
 use tempfile::TempDir;
@@ -66,19 +66,13 @@ impl Live {
 
     async fn run(&self, layers: impl Seams, redactor: Arc<dyn Redactor>) -> Result<RunReport> {
         let url = self.site.url("/login");
-        let request = RunRequest {
-            run_id: RunId::new("swap"),
-            run_dir: None,
-            work: Work::Task(TASK.to_owned()),
-            policy: Policy::default().starting_at(&url)?,
-            observed: None,
-            start_url: Some(url),
-            page: self.page.clone(),
-            sight: Sight::Words,
-            program: "test".to_owned(),
-            browser: None,
-            browser_path: None,
-        };
+        let request = RunRequest::new(
+            RunId::new("swap"),
+            Work::Task(TASK.to_owned()),
+            self.page.clone(),
+            Policy::default().starting_at(&url)?,
+        )
+        .starting_at(url);
         let report = Controller::new(layers, self.key.clone(), redactor).run(request).await;
         self.browser.close(Instant::now() + Duration::from_secs(5)).await.ok();
         Ok(report)

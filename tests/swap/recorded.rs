@@ -14,7 +14,7 @@ use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlanRequest, PlanSink, Plan
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_planner::Scripted;
-use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Sight, Work};
+use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Work};
 use outside_agent::{
     FakeConfirm, FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRedactor, FakeRepair, FakeSecrets, LogEntry,
     PASSWORD, Place, Shop, USER,
@@ -43,19 +43,7 @@ async fn run(shop: &Shop, layers: impl Seams, redactor: Arc<dyn Redactor>, work:
 }
 
 pub(super) fn request(shop: &Shop, work: Work) -> Result<RunRequest> {
-    Ok(RunRequest {
-        run_id: RunId::new("swap"),
-        run_dir: None,
-        work,
-        observed: None,
-        start_url: None,
-        page: Shop::page(),
-        policy: shop_policy(shop)?,
-        sight: Sight::Words,
-        program: "test".to_owned(),
-        browser: None,
-        browser_path: None,
-    })
+    Ok(RunRequest::new(RunId::new("swap"), work, Shop::page(), shop_policy(shop)?))
 }
 
 pub(super) fn task() -> Work {

@@ -9,23 +9,22 @@ use std::time::Duration;
 use cuebook::egress::reach;
 use cuebook::environment;
 use cuebook::secrets::Secrets;
-use cuebook::{SETTLING, Tab, fresh, upload_roots};
+use cuebook::{Live, SETTLING, Tab, fresh, upload_roots};
 use cuebook_datalayer::replay::Recording;
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, ScreenshotMode};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::CaseRun;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
-use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::Remembering;
-use cuebook_repair::{Budgets, Controller, Interrupt, Layers, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
+use cuebook_repair::{Budgets, Interrupt, Layers, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
 use url::Url;
 
 use crate::args::{EngineArgs, RunOptions};
@@ -307,31 +306,20 @@ pub(crate) async fn perform(
         egress.set_policy(reach(&policy, &work));
     }
     let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
+    let live = Live::on(tab, digest.clone(), redactor.clone());
     let layers = Layers {
-        modeler: LivePageModeler::new(tab.browser.clone(), digest.clone(), modeler_options(&work, observed.is_some()))
-            .with_redactor(redactor.clone()),
+        modeler: live.modeler(modeler_options(&work, observed.is_some())),
         planner: Arc::new(Remembering::new(planner, known_plans.with_redactor(redactor.clone()))),
-        executor: LiveExecutor::new(
-            tab.browser.clone(),
-            digest.clone(),
-            secrets,
-            artifacts,
-            executor_options(options, &policy),
-        )
-        .with_redactor(redactor.clone())
-        .with_denials(tab.denials()),
+        executor: live.executor(secrets, artifacts, executor_options(options, &policy)),
         repair: recall.with(options.repair_rungs.clone().unwrap_or_default()),
         log,
         confirm: Terminal::new(output.json),
     };
-    let redactor: Arc<dyn Redactor> = redactor;
-    let kept_redactor = redactor.clone();
     let mut budgets = Budgets { planned_repairs, ..budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;
     }
-    let digest_of_explainer = digest.clone();
-    let mut controller = Controller::new(layers, digest, redactor).with_budgets(budgets).with_interrupt(interrupt);
+    let mut controller = live.controller(layers).with_budgets(budgets).with_interrupt(interrupt);
     if let Some(WaitFor(draft)) = wait_for {
         controller = controller.with_opening(draft);
     }
@@ -345,23 +333,19 @@ pub(crate) async fn perform(
     controller = controller.with_handler(OutsideHandler::new(outside));
     let narrator = (!output.quiet).then_some(Narrator);
     controller = match narrator {
-        narrator if explain => controller.with_listener(Explainer::new(narrator, digest_of_explainer)),
+        narrator if explain => controller.with_listener(Explainer::new(narrator, digest)),
         Some(narrator) => controller.with_listener(narrator),
         None => controller,
     };
     let mut report = controller
         .run(RunRequest {
-            run_id,
             run_dir: Some(dir.path().display().to_string()),
-            work,
             observed,
             start_url: url,
-            page,
-            policy,
             sight,
-            program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: Some(tab.browser.version().product.clone()),
             browser_path: tab.program(),
+            ..RunRequest::new(run_id, work, page, policy)
         })
         .await;
     let page = controller.page().unwrap_or(&tab.page).clone();
@@ -370,7 +354,7 @@ pub(crate) async fn perform(
     if let Some(egress) = tab.egress().filter(|_| !output.quiet) {
         progress::say_denied(&egress.decisions().take());
     }
-    if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(kept_redactor.as_ref())) {
+    if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(redactor.as_ref())) {
         progress::say(&format!("note: the report cannot be written: {}", with_sources(&error)));
     }
     if let Some(into) = &options.downloads

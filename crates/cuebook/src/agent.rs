@@ -289,17 +289,12 @@ impl Agent {
             egress.set_policy(reach(&self.policy, &work));
         }
         let request = RunRequest {
-            run_id,
             run_dir: kept.dir.as_ref().map(|dir| dir.path().display().to_string()),
-            work,
             observed,
-            start_url: None,
-            page: self.page.clone(),
-            policy: self.policy.clone(),
             sight: self.sight,
-            program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: self.tab.as_ref().map(|tab| tab.browser.version().product.clone()),
             browser_path: self.tab.as_ref().and_then(Tab::program),
+            ..RunRequest::new(run_id, work, self.page.clone(), self.policy.clone())
         };
         let mut report = self.controller.run(request).await;
         if let Some(tab) = &self.tab {

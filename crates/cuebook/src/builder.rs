@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::Window;
 use cuebook_datalayer::{MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::boxed::{
@@ -21,7 +21,7 @@ use cuebook_grammar::seam::{
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions, Settling};
+use cuebook_page_modeler::{ModelerOptions, Settling};
 use cuebook_repair::{Budgets, Controller, Interrupt, Layers, Listener, Sight};
 
 use crate::agent::{Agent, Repairs};
@@ -29,6 +29,7 @@ use crate::browser::{BrowserSource, Containment, Tab, installed};
 use crate::error::AgentError;
 use crate::events::{EventSender, Forwarding};
 use crate::keeping::Keeping;
+use crate::live::Live;
 use crate::storage::StorageState;
 use crate::{environment, fresh};
 
@@ -185,7 +186,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Replaces the page modeler. Default: [`LivePageModeler`].
+    /// Replaces the page modeler. Default: [`LivePageModeler`](cuebook_page_modeler::LivePageModeler).
     pub fn modeler(mut self, modeler: impl PageModeler + 'static) -> Self {
         self.modeler = Some(Box::new(modeler));
         self
@@ -197,7 +198,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Replaces the executor. Default: [`LiveExecutor`].
+    /// Replaces the executor. Default: [`LiveExecutor`](cuebook_executor::LiveExecutor).
     pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
         self.executor = Some(Box::new(executor));
         self
@@ -280,11 +281,11 @@ impl AgentBuilder {
                 let source = launched_as(source, self.headed, self.viewport)?;
                 let containment = self.containment.unwrap_or_default();
                 let tab = Tab::open_or_take(source, page, containment, Instant::now() + STARTING).await?;
+                let live = Live::on(&tab, digest.clone(), redactor.clone());
                 let modeler = modeler.unwrap_or_else(|| {
                     let settled = || ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
                     let options = self.modeler_options.unwrap_or_else(settled);
-                    let modeler = LivePageModeler::new(tab.browser.clone(), digest.clone(), options);
-                    Box::new(modeler.with_redactor(redactor.clone()))
+                    Box::new(live.modeler(options))
                 });
                 let executor = executor.unwrap_or_else(|| {
                     let roots =
@@ -292,8 +293,7 @@ impl AgentBuilder {
                     let options = self.executor_options.unwrap_or_else(roots);
                     let secrets = self.secrets.unwrap_or_else(|| Box::new(NoSecrets));
                     let artifacts = self.artifacts.unwrap_or_else(|| Box::new(keeping.artifacts().clone()));
-                    let executor = LiveExecutor::new(tab.browser.clone(), digest.clone(), secrets, artifacts, options);
-                    Box::new(executor.with_redactor(redactor.clone()).with_denials(tab.denials()))
+                    Box::new(live.executor(secrets, artifacts, options))
                 });
                 let page = tab.page.clone();
                 (Some(tab), page, modeler, executor)

@@ -43,6 +43,7 @@ mod events;
 mod extract;
 pub mod fresh;
 mod keeping;
+mod live;
 #[cfg(feature = "eval")]
 pub mod measured;
 #[cfg(feature = "models")]
@@ -60,6 +61,7 @@ pub use detect::Detected;
 pub use error::AgentError;
 pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
+pub use live::Live;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 pub use storage::StorageError;
 #[cfg(feature = "models")]

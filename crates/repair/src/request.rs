@@ -61,6 +61,32 @@ pub struct RunRequest {
     pub browser_path: Option<String>,
 }
 
+impl RunRequest {
+    /// Work in a tab as it is, shown as text, by this version of the program.
+    #[must_use]
+    pub fn new(run_id: RunId, work: Work, page: PageId, policy: Policy) -> Self {
+        Self {
+            run_id,
+            run_dir: None,
+            work,
+            observed: None,
+            start_url: None,
+            page,
+            policy,
+            sight: Sight::default(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            browser: None,
+            browser_path: None,
+        }
+    }
+
+    /// With a URL to open first.
+    #[must_use]
+    pub fn starting_at(self, url: impl Into<String>) -> Self {
+        Self { start_url: Some(url.into()), ..self }
+    }
+}
+
 /// An event of a run.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

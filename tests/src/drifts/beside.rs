@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use cuebook::Live;
 use cuebook_cdp::{AttachOptions, Browser, SearchPlaces, find_chrome};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor};
+use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
@@ -21,8 +22,8 @@ use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_network::drift::{Drift, DriftKind, Drifter};
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Sight, Work};
+use cuebook_page_modeler::ModelerOptions;
+use cuebook_repair::{Budgets, Ladder, Layers, RunRequest, Work};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -260,32 +261,18 @@ async fn executed(stage: &Stage, page: &PageId, job: &Job, budgets: Budgets) -> 
     for class in ["credential", "send", "money", "destructive"] {
         policy = policy.granting(&format!("{class}@{origin}"))?;
     }
-    let key = DigestKey::new([5; 32]);
-    let browser = stage.browser();
-    let artifacts = MemoryArtifacts::default();
+    let live = Live::new(stage.browser().clone(), DigestKey::new([5; 32]), Arc::new(ValueRedactor::default()));
     let layers = Layers {
-        modeler: LivePageModeler::new(browser.clone(), key.clone(), ModelerOptions::default()),
+        modeler: live.modeler(ModelerOptions::default()),
         planner: Arc::new(Script::new(&Value::Null)),
-        executor: LiveExecutor::new(browser.clone(), key.clone(), NoSecrets, artifacts, ExecutorOptions::default()),
+        executor: live.executor(NoSecrets, MemoryArtifacts::default(), ExecutorOptions::default()),
         repair: Ladder::default(),
         log: MemoryLog::default(),
         confirm: DenyAll,
     };
-    let request = RunRequest {
-        run_id: RunId::new("beside"),
-        run_dir: None,
-        work: Work::Plan(Box::new(draft)),
-        policy,
-        observed: None,
-        start_url: Some(url),
-        page: page.clone(),
-        sight: Sight::Words,
-        program: "test".to_owned(),
-        browser: None,
-        browser_path: None,
-    };
-    let redactor = Arc::new(ValueRedactor::default());
-    Ok(Controller::new(layers, key, redactor).with_budgets(budgets).run(request).await)
+    let request =
+        RunRequest::new(RunId::new("beside"), Work::Plan(Box::new(draft)), page.clone(), policy).starting_at(url);
+    Ok(live.controller(layers).with_budgets(budgets).run(request).await)
 }
 
 /// The texts of the headings and buttons in the main part of a page, shown in a tab of its own.

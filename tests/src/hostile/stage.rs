@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use cuebook::Live;
 use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
 use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{AttachOptions, Browser, ChromeBinary, DialogAnswer, LaunchOptions, Page, Transport, WaitUntil};
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
-use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, ScreenshotMode};
 use cuebook_grammar::candidate::About;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::{PageId, RunId, TargetRef};
@@ -26,8 +27,8 @@ use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{DenyAll, NoSecrets, PlanReply, PlanRequest, PlanSink, Planner};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
-use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_repair::{Controller, Interrupt, Ladder, Layers, Listener, RunEvent, RunRequest, Sight, Work};
+use cuebook_page_modeler::ModelerOptions;
+use cuebook_repair::{Interrupt, Ladder, Layers, Listener, RunEvent, RunRequest, Work};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -233,43 +234,27 @@ impl Stage {
             policy =
                 policy.granting(&format!("{class}@{}", url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/")))?;
         }
-        let key = DigestKey::new([5; 32]);
+        let live = Live::new(Arc::clone(&self.browser), DigestKey::new([5; 32]), Arc::new(ValueRedactor::default()));
         let records = Arc::new(Mutex::new(Vec::new()));
         let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
-        let modeler = LivePageModeler::new(Arc::clone(&self.browser), key.clone(), ModelerOptions::default());
-        let artifacts = MemoryArtifacts::default();
-        let executor = LiveExecutor::new(Arc::clone(&self.browser), key.clone(), NoSecrets, artifacts, options);
         let layers = Layers {
-            modeler,
+            modeler: live.modeler(ModelerOptions::default()),
             planner: Arc::new(Rehearsed {
                 script: Script::new(&json!([step])),
                 begin,
                 meant: (!case.is_benign()).then(Mutex::default),
             }),
-            executor,
+            executor: live.executor(NoSecrets, MemoryArtifacts::default(), options),
             repair: Ladder::default(),
             log: MemoryLog::default(),
             confirm: DenyAll,
         };
         let request = RunRequest {
-            run_id: RunId::new("hostile"),
-            run_dir: None,
-            work,
-            policy,
-            observed: None,
             start_url,
-            page: PageId::new(tab.target_id().as_str()),
-            sight: Sight::Words,
-            program: "test".to_owned(),
-            browser: None,
-            browser_path: None,
+            ..RunRequest::new(RunId::new("hostile"), work, PageId::new(tab.target_id().as_str()), policy)
         };
         let listener = Records { verb: case.verb().to_owned(), records: Arc::clone(&records) };
-        let report = Controller::new(layers, key, Arc::new(ValueRedactor::default()))
-            .with_listener(listener)
-            .with_interrupt(interrupt)
-            .run(request)
-            .await;
+        let report = live.controller(layers).with_listener(listener).with_interrupt(interrupt).run(request).await;
         evaluate(&page, "account.over()").await.ok();
         tokio::time::sleep(QUIET + self.delay * 4).await;
         if page.dialog().is_some() {

@@ -20,7 +20,7 @@ use cuebook_grammar::seam::{
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
 
-use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Sight, Work};
+use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Work};
 
 /// The page of every test.
 pub(super) const SHOP: &str = "https://shop.test/";
@@ -195,19 +195,7 @@ impl Trial {
             log: fake(),
             confirm: fake(),
         };
-        let request = RunRequest {
-            run_id: RunId::new("run"),
-            run_dir: None,
-            work,
-            observed: None,
-            start_url: None,
-            page: PageId::new("tab"),
-            policy: self.policy,
-            sight: Sight::Words,
-            program: "test".to_owned(),
-            browser: None,
-            browser_path: None,
-        };
+        let request = RunRequest::new(RunId::new("run"), work, PageId::new("tab"), self.policy);
         let mut controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
             .with_budgets(self.budgets)
             .with_interrupt(self.interrupt);
