@@ -8,7 +8,7 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::NodeKey;
-use cuebook_grammar::ledger::{Held, Ledger, Loss, Reading, again};
+use cuebook_grammar::ledger::{EnteredValue, Ledger, Loss, Reading, again};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::Author;
 use cuebook_grammar::role::Role;
@@ -196,7 +196,7 @@ impl Run<'_> {
         }
         let value = fact(kept.value, kept.sensitive, probe.digest_key());
         let again = again(&action, &value, kept.suggests).filter(|_| !is_repeated);
-        self.ledger.enter(Held { field, called: kept.called, value, suggests: kept.suggests, again });
+        self.ledger.enter(EnteredValue { field, called: kept.called, value, suggests: kept.suggests, again });
         Ok(())
     }
 }

@@ -12,8 +12,8 @@ use cuebook_grammar::record::{Conclusion, PlanningRecord, RECORD_VERSION, StepOr
 use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, HistoryEntry, Left, MEMORY, PlanReply, PlanRequest,
-    StepLog as _, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, HistoryEntry, MEMORY, PlanReply, PlanRequest,
+    RemainingBudget, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
@@ -249,7 +249,7 @@ impl<S: Seams> Controller<S> {
             stuck: run.stuck_now,
             failed_now: &failed_now,
             now_ms: Some(recording::now_ms()),
-            left: Some(Left { plans, time: run.deadline.remaining(Instant::now()) }),
+            left: Some(RemainingBudget { plans, time: run.deadline.remaining(Instant::now()) }),
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
