@@ -8,7 +8,7 @@ use cuebook_tests::{Ended, Shop, command};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::engines::servers::{Answer, Dialect, Play, Server};
+use super::engines::servers::{Dialect, Play, ScriptedReply, Server};
 use super::engines::{KEY, TASK, clerk, listed, prompt};
 
 /// A server, and the runtime that it lives in.
@@ -279,7 +279,7 @@ fn a_model_that_says_nothing_ends_with_the_plans_time() -> Result<()> {
 fn a_model_that_refuses_is_heard() -> Result<()> {
     let dialect = Dialect::Anthropic;
     let shop = Shop::open()?;
-    let refusal = Answer::text("I will not.").ending(super::engines::servers::End::Refused);
+    let refusal = ScriptedReply::text("I will not.").ending(super::engines::servers::End::Refused);
     let model = Model::new(Server::playing([dialect.saying(&refusal)]))?;
     let ended = run(&shop, &model.flags(dialect))?;
     assert_eq!(ended.code, 1, "{ended:?}");
