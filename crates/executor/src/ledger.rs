@@ -17,7 +17,7 @@ use cuebook_probe::{Probe, ProbeError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::Part;
 
 /// A field whose value is kept, as the script reports it.
@@ -113,7 +113,7 @@ const fn presses(action: &Action) -> bool {
     )
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Before the step's input: what was entered earlier is still there. A step that puts something in the place of a lost
     /// value is let through, and so is a repair, and what changes nothing, such as a hover.
     pub(crate) async fn still_holds(&mut self, field: Option<&NodeKey>) -> Part<()> {
