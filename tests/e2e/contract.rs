@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::Result;
-use cuebook_tests::{Ended, Shop, command, cuebook};
+use cuebook_tests::{CliOutput, Shop, command, cuebook};
 use serde_json::json;
 
 #[test]
@@ -363,7 +363,7 @@ fn forms() -> Vec<(&'static str, String)> {
 fn a_plan_is_checked_in_every_form_that_is_written() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("plan.txt");
-    let check = |text: &str| -> Result<Ended> {
+    let check = |text: &str| -> Result<CliOutput> {
         std::fs::write(&path, text)?;
         cuebook(&["check", &path.to_string_lossy()])
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use serde_json::{Value, json};
 
 use super::rungs::Pages;
@@ -20,13 +20,13 @@ fn sh(folder: &Path, name: &str, script: &str) -> Result<String> {
     Ok(format!("exec:sh {}", path.display()))
 }
 
-fn run(pages: &Pages, runs: &Path, goal: &Value, flags: &[&str]) -> Result<Ended> {
+fn run(pages: &Pages, runs: &Path, goal: &Value, flags: &[&str]) -> Result<CliOutput> {
     let goal = written(runs, "goal.json", goal)?;
     let out = runs.join("runs").display().to_string();
     cuebook(&[&["run", "--goal", &goal, "--url", &pages.origin, "--json", "--out", &out], flags].concat())
 }
 
-fn clicked(ended: &Ended) -> Result<Vec<String>> {
+fn clicked(ended: &CliOutput) -> Result<Vec<String>> {
     let report = ended.json()?;
     let steps = report["steps"].as_array().context("no steps")?.clone();
     let clicks = steps.iter().filter(|step| step["action"]["type"] == "click");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -57,13 +57,13 @@ fn run_on(shop: &Shop, path: &str, task: &str, flags: &[String]) -> Result<Comma
     Ok(cuebook)
 }
 
-fn run(shop: &Shop, flags: &[String]) -> Result<Ended> {
+fn run(shop: &Shop, flags: &[String]) -> Result<CliOutput> {
     ended(&mut run_command(shop, flags)?)
 }
 
-fn ended(command: &mut Command) -> Result<Ended> {
+fn ended(command: &mut Command) -> Result<CliOutput> {
     let output = command.output()?;
-    let ended = Ended {
+    let ended = CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
