@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_name_with_a_private_address_is_denied_whatever_else_it_resolves_to() {
+    fn a_public_name_with_any_private_address_is_denied() {
         let [public, private] = [Ipv4Addr::new(93, 184, 215, 14), Ipv4Addr::LOCALHOST].map(|ip| (ip, 0).into());
         let resolver = resolver("https://shop.example.com/");
         assert_eq!(resolver.judged(vec![public]).unwrap().collect::<Vec<_>>(), [public]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_the_resolver_denies_blocks_the_step_before_anything_is_sent() {
+    async fn an_address_that_the_resolver_denies_blocks_the_step_unsent() {
         struct Private(Resolver);
         impl Resolve for Private {
             fn resolve(&self, _: Name) -> Resolving {
