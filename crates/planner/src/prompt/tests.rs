@@ -109,7 +109,7 @@ fn the_system_prompt_states_the_form_and_exactly_the_grammar() {
 }
 
 #[test]
-fn the_examples_of_the_built_in_prompts_are_plans_and_name_no_candidate_of_a_page() {
+fn examples_of_the_built_in_prompts_are_plans_and_name_no_candidate() {
     let kinds = |text: &str| -> Vec<ActionKind> {
         let draft = cuebook_decoding::read::read(text, Author::Model).unwrap();
         draft.steps.iter().map(|step| step.action.kind()).collect()

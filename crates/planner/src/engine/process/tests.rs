@@ -150,7 +150,7 @@ async fn of_a_programs_drafts_as_many_count_as_are_asked_for_and_are_valid() {
 }
 
 #[tokio::test]
-async fn an_invalid_plan_is_asked_for_once_more_with_its_violations_and_the_rest_of_it_is_not_the_next_answer() {
+async fn an_invalid_plan_is_retried_with_its_violations_and_its_rest_is_skipped() {
     // It goes on writing after its first step was refused.
     let planner = shell(&format!(
         r#"while read -r line; do case "$line" in *'"violations":[{{"code":"unknownTarget"'*) echo '{GOOD}';;
@@ -182,7 +182,7 @@ async fn what_is_no_json_and_no_form_is_an_invalid_answer_that_shows_it() {
 }
 
 #[tokio::test]
-async fn a_program_that_crashes_is_started_once_more_and_its_last_words_are_in_the_error() {
+async fn a_crashed_program_is_restarted_once_with_its_last_words_in_the_error() {
     let planner = shell("echo first >&2; printf 'key \\033[2J lost\\n' >&2; exit 3");
     let mut seen = RecordingSink::default();
     let error = ask(&planner, &mut seen).await.unwrap_err();
@@ -272,7 +272,7 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn it_gets_names_of_secrets_and_the_picture_and_no_variable_that_is_withheld() {
+async fn it_gets_names_of_secrets_and_the_picture_and_no_withheld_variable() {
     let folder = tempfile::tempdir().unwrap();
     let got = folder.path().join("got");
     let script = format!("read -r line; printf '%s\\n' \"$line\" \"[$HOME]\" >'{}'; echo '{GOOD}'; cat", got.display());
