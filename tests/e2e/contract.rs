@@ -197,7 +197,7 @@ fn without_the_right_to_a_namespace_only_a_run_that_asks_for_one_ends() -> Resul
 }
 
 #[test]
-fn a_report_says_what_the_policy_was_enforced_on_and_explain_which_rule_decides() -> Result<()> {
+fn a_report_says_what_the_policy_covered_and_explain_which_rule_decides() -> Result<()> {
     let shop = Shop::open()?;
     let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }] });
     let contained = shop.exec("/login", &plan, &[])?.json()?;

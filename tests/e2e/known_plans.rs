@@ -36,7 +36,7 @@ fn first_request(ended: &CliOutput) -> Result<Value> {
 }
 
 #[test]
-fn a_plan_that_worked_is_shown_with_the_ids_of_the_page_and_on_its_origin_only() -> Result<()> {
+fn a_plan_that_worked_is_shown_with_the_pages_ids_and_on_its_origin_only() -> Result<()> {
     let (shop, programs) = (Shop::open()?, tempfile::tempdir()?);
     let planner = types(programs.path(), "ann")?;
     run(&shop, &planner, &[])?;

@@ -226,7 +226,7 @@ fn ollama(models: &Value) -> Result<String> {
 }
 
 #[test]
-fn auto_is_what_is_configured_then_what_answers_then_what_has_a_key_then_no_model() -> Result<()> {
+fn auto_is_what_is_configured_then_what_answers_then_has_a_key_then_none() -> Result<()> {
     let lexical = auto(&[], &[])?;
     assert!(
         lexical.starts_with("lexical, because no model is configured") && lexical.contains("exec:COMMAND"),

@@ -152,7 +152,7 @@ fn a_renamed_button_is_found_by_its_id_and_healed() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_found_again_is_the_first_divergence_and_nothing_is_guessed() -> Result<()> {
+fn what_is_not_found_again_is_the_first_divergence_and_nothing_is_guessed() -> Result<()> {
     let site = Changing::open()?;
     site.put("/", SAVE);
     let recorded = site.run("Type Hello into Title. Press \"Save draft\"")?.run_dir()?;

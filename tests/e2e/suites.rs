@@ -92,7 +92,7 @@ fn drift_is_reported_until_it_is_accepted() -> Result<()> {
 }
 
 #[test]
-fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not_recorded() -> Result<()> {
+fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not() -> Result<()> {
     let site = Changing::open()?;
     site.put("/", &SAVE.replace("'kept'", "'lost'"));
     let suite = one_case(&site, "")?;
@@ -241,7 +241,7 @@ fn a_case_is_one_unit_in_the_counts_and_for_the_gate() -> Result<()> {
 }
 
 #[test]
-fn parts_of_a_suite_are_disjoint_and_whole_and_a_wrong_suite_starts_no_browser() -> Result<()> {
+fn parts_of_a_suite_partition_it_and_a_wrong_suite_starts_no_browser() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let suite = folder.path().join("suite.toml");
     let run = |flags: &[&str]| -> Result<CliOutput> {

@@ -81,7 +81,7 @@ fn pages() -> Vec<(&'static str, ServerReply)> {
 }
 
 #[test]
-fn s57_s76_s78_an_observation_of_any_page_ends_in_time_whole_or_in_part_or_says_why_not() -> Result<()> {
+fn s57_s76_s78_an_observation_of_any_page_ends_in_time_or_says_why_not() -> Result<()> {
     let shop = Shop::open()?;
     for (name, answer) in pages() {
         let url = page(answer)?;

@@ -34,7 +34,7 @@ fn typed(field: &str) -> Value {
 }
 
 #[test]
-fn s42_s45_a_secret_stays_on_its_origin_also_where_a_run_may_act_elsewhere() -> Result<()> {
+fn s42_s45_a_secret_stays_on_its_origin_where_a_run_may_act_elsewhere() -> Result<()> {
     let shop = Shop::open()?;
     let own = exec(&shop, &json!([typed("password")]), &[])?;
     ensure!(own.code == 0, "the control: {own:?}");
