@@ -14,7 +14,7 @@ use cuebook_grammar::report::RunResult;
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
-type Seen = Arc<Mutex<Vec<String>>>;
+type ReceivedRequests = Arc<Mutex<Vec<String>>>;
 
 /// A page, and the steps on it.
 struct Case(&'static str, &'static str, fn() -> Value);
@@ -183,12 +183,12 @@ fn press_on(target: &str, keys: &str) -> Value {
     json!({ "type": "press", "targetRef": target, "keys": keys })
 }
 
-fn all(seen: &Seen) -> std::sync::MutexGuard<'_, Vec<String>> {
+fn all(seen: &ReceivedRequests) -> std::sync::MutexGuard<'_, Vec<String>> {
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Serves the cases below `/page`, and notes everything else that is requested.
-async fn served(seen: Seen) -> Result<String> {
+async fn served(seen: ReceivedRequests) -> Result<String> {
     let page = |Path((harm, at)): Path<(String, usize)>| async move {
         let cases: &[Case] = if harm == "harmful" { &HARMFUL } else { &HARMLESS };
         let Case(name, html, _) = cases.get(at).ok_or(StatusCode::NOT_FOUND)?;
@@ -208,7 +208,12 @@ async fn served(seen: Seen) -> Result<String> {
 }
 
 /// Returns the result of a run, its error message, and the requests that the server saw of it.
-async fn played(stage: &Stage, seen: &Seen, url: &str, steps: &Value) -> Result<(RunResult, String, Vec<String>)> {
+async fn played(
+    stage: &Stage,
+    seen: &ReceivedRequests,
+    url: &str,
+    steps: &Value,
+) -> Result<(RunResult, String, Vec<String>)> {
     all(seen).clear();
     let report = stage.play_under(Policy::default().starting_at(url)?, url, steps).await?;
     let error = report.error.map(|error| error.message).unwrap_or_default();
@@ -217,7 +222,7 @@ async fn played(stage: &Stage, seen: &Seen, url: &str, steps: &Value) -> Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_would_act_asks_first() -> Result<()> {
-    let (stage, seen) = (Stage::open().await?, Seen::default());
+    let (stage, seen) = (Stage::open().await?, ReceivedRequests::default());
     let origin = served(seen.clone()).await?;
     let mut wrong = Vec::new();
     for (at, Case(name, _, steps)) in HARMFUL.iter().enumerate() {
@@ -232,7 +237,7 @@ async fn whatever_would_act_asks_first() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_harmless_does_not_ask() -> Result<()> {
-    let (stage, seen) = (Stage::open().await?, Seen::default());
+    let (stage, seen) = (Stage::open().await?, ReceivedRequests::default());
     let origin = served(seen.clone()).await?;
     for (at, Case(name, _, steps)) in HARMLESS.iter().enumerate() {
         let (result, error, requests) =

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::Result;
-use cuebook_tests::{Ended, Shop, command, cuebook};
+use cuebook_tests::{CliOutput, Shop, command, cuebook};
 use serde_json::json;
 
 #[test]
@@ -197,7 +197,7 @@ fn without_the_right_to_a_namespace_only_a_run_that_asks_for_one_ends() -> Resul
 }
 
 #[test]
-fn a_report_says_what_the_policy_was_enforced_on_and_explain_which_rule_decides() -> Result<()> {
+fn a_report_says_what_the_policy_covered_and_explain_which_rule_decides() -> Result<()> {
     let shop = Shop::open()?;
     let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }] });
     let contained = shop.exec("/login", &plan, &[])?.json()?;
@@ -363,7 +363,7 @@ fn forms() -> Vec<(&'static str, String)> {
 fn a_plan_is_checked_in_every_form_that_is_written() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("plan.txt");
-    let check = |text: &str| -> Result<Ended> {
+    let check = |text: &str| -> Result<CliOutput> {
         std::fs::write(&path, text)?;
         cuebook(&["check", &path.to_string_lossy()])
     };

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use cuebook_datalayer::replay::Recording;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::step::Step;
-use cuebook_tests::{Ended, Shop, command, cuebook};
+use cuebook_tests::{CliOutput, Shop, command, cuebook};
 use serde_json::{Value, json};
 
 fn clicks(n: usize) -> Value {
@@ -125,7 +125,7 @@ fn without_permission_to_write_nothing_is_opened_and_the_folder_is_named() -> Re
 }
 
 #[cfg(unix)]
-fn refused(shop: &Shop, ended: &Ended, folder: &str) -> Result<()> {
+fn refused(shop: &Shop, ended: &CliOutput, folder: &str) -> Result<()> {
     let error = &ended.json()?["error"];
     assert_eq!((ended.code, &error["code"]), (2, &json!("logUnavailable")), "{ended:?}");
     assert!(error["message"].as_str().is_some_and(|message| message.contains(folder)), "{error}");

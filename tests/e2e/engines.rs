@@ -25,7 +25,7 @@ use cuebook_repair::{Ladder, Layers, RunRequest, Work};
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
-use self::servers::{Answer, Dialect, End, Play, Request, Server};
+use self::servers::{Dialect, End, Play, Request, ScriptedReply, Server};
 
 pub(super) const TASK: &str = "Log in as ann with password correct-horse";
 pub(super) const KEY: &str = "sk-cuebook-0123456789abcdef";
@@ -153,7 +153,7 @@ async fn a_model_that_writes_no_plan_at_all_touches_nothing() -> Result<()> {
     let wrong = dialect.plan(&[json!({ "type": "click", "targetRef": "c999" })]);
     let cases = [
         (vec![dialect.saying(&wrong)], CallEnd::Invalid { violations: Vec::new() }),
-        (vec![dialect.saying(&Answer::text("I click on Log in."))], CallEnd::Invalid { violations: Vec::new() }),
+        (vec![dialect.saying(&ScriptedReply::text("I click on Log in."))], CallEnd::Invalid { violations: Vec::new() }),
         (vec![dialect.error(401, "invalid key")], CallEnd::Failed { code: String::new(), message: String::new() }),
     ];
     for (plays, kind) in cases {
@@ -191,7 +191,7 @@ async fn the_first_step_runs_before_the_third_is_written() -> Result<()> {
         let step = |text: &str| json!({ "type": "setValue", "targetRef": email, "value": text });
         let steps: Vec<Value> = ["a@b.test", "b@b.test", "c@b.test", "d@b.test", "e@b.test"].map(step).into();
         let written = plan_text_up_to(&steps, "c@b.t");
-        let events = dialect.events(&Answer::text(&written).ending(End::Unsaid));
+        let events = dialect.events(&ScriptedReply::text(&written).ending(End::Unsaid));
         Some(dialect.opening().parts(events).dripping(Duration::from_millis(20)).hold())
     })
     .await;

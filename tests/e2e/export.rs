@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Recorded {
         Ok(Self { shop, out: tempfile::tempdir()? })
     }
 
-    fn export(&self, format: &str, flags: &[&str]) -> Result<(PathBuf, Ended)> {
+    fn export(&self, format: &str, flags: &[&str]) -> Result<(PathBuf, CliOutput)> {
         let out = self.out.path().join(format!("{format}{}", flags.concat()));
         let mut args = vec!["export", text(self.shop.runs())?, "--to", format, "--out", text(&out)?, "--json"];
         args.extend(flags);

@@ -119,7 +119,7 @@ async fn a_login_names_fields_by_locators_and_buttons_by_what_was_observed() -> 
 }
 
 #[tokio::test]
-async fn a_model_loop_of_an_own_gets_the_page_as_tools_and_its_calls_are_checked() -> Result<()> {
+async fn a_custom_model_loop_gets_the_page_as_tools_and_its_calls_are_checked() -> Result<()> {
     let site = cuebook_site::Site::builder().build().bind(0).await?;
     let mut agent = Agent::builder().build().await?;
     agent.open(&site.url("/shop")).await?;

@@ -19,7 +19,7 @@ fn each_ends(faults: &[Fault]) -> Result<()> {
 }
 
 #[test]
-fn f01_f02_f04_f06_a_run_ends_well_when_its_browser_its_link_or_itself_is_killed() -> Result<()> {
+fn f01_f02_f04_f06_a_run_ends_well_when_it_its_browser_or_link_is_killed() -> Result<()> {
     each_ends(&[Fault::BrowserKilled, Fault::RendererKilled, Fault::LinkCut, Fault::Killed])
 }
 
@@ -29,6 +29,6 @@ fn f08_f09_f10_a_run_ends_well_without_disk_or_files_and_on_signals() -> Result<
 }
 
 #[test]
-fn f03_f12_f13_f14_a_run_ends_well_when_its_tab_its_model_or_the_pages_server_fails() -> Result<()> {
+fn f03_f12_f13_f14_a_run_ends_well_when_its_tab_model_or_server_fails() -> Result<()> {
     each_ends(&[Fault::TabClosed, Fault::ModelMalformed, Fault::ModelReset, Fault::PageOffline])
 }

@@ -18,9 +18,9 @@ use cuebook_grammar::seam::{Confirm, ConfirmReply, ConfirmRequest};
 use cuebook_tests::Stage;
 use serde_json::{Value, json};
 
-type Seen = Arc<Mutex<Vec<String>>>;
+type SharedLog = Arc<Mutex<Vec<String>>>;
 
-fn all(seen: &Seen) -> std::sync::MutexGuard<'_, Vec<String>> {
+fn all(seen: &SharedLog) -> std::sync::MutexGuard<'_, Vec<String>> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,7 +47,7 @@ const WAYS: [(&str, &str); 12] = [
 ];
 
 /// Serves the ways below `/page`, and notes what is sent.
-async fn served(seen: Seen) -> Result<String> {
+async fn served(seen: SharedLog) -> Result<String> {
     let page = |axum::extract::Path(at): axum::extract::Path<usize>| async move {
         let (name, script) = WAYS.get(at).ok_or(StatusCode::NOT_FOUND)?;
         let body = "<iframe id=frame></iframe><form id=form method=post action=/sent><input name=who value=Ann></form>";
@@ -75,7 +75,7 @@ async fn served(seen: Seen) -> Result<String> {
 
 /// A person who takes a while to answer.
 struct Person {
-    asked: Seen,
+    asked: SharedLog,
     agrees: bool,
     takes: Duration,
 }
@@ -106,7 +106,7 @@ fn code(report: &RunReport) -> Option<ErrorCode> {
 
 /// Which ways reached the server, and how the runs ended.
 async fn outcomes(stage: &Stage, gate: Gate) -> Result<Vec<(&'static str, usize, RunReport)>> {
-    let seen = Seen::default();
+    let seen = SharedLog::default();
     let origin = served(seen.clone()).await?;
     let mut outcomes = Vec::new();
     for (at, (name, _)) in WAYS.iter().enumerate() {
@@ -135,7 +135,7 @@ async fn nothing_is_sent_without_consent_whatever_the_way() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_reads_what_would_be_sent_and_their_time_is_not_the_steps() -> Result<()> {
-    let (stage, seen, asked) = (Stage::open().await?, Seen::default(), Seen::default());
+    let (stage, seen, asked) = (Stage::open().await?, SharedLog::default(), SharedLog::default());
     let page = "<!doctype html><title>Order</title><form method=post action=/orders>\
         <input name=item aria-label=Item value='3 \"mugs\"'><input name=card_number aria-label=Number value=4111>\
         <input type=hidden name=Password value=hunter2><button>Go on</button></form>";
@@ -176,7 +176,7 @@ async fn a_person_reads_what_would_be_sent_and_their_time_is_not_the_steps() -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_decide_by_path_and_method_before_anything_leaves() -> Result<()> {
-    let (stage, seen) = (Stage::open().await?, Seen::default());
+    let (stage, seen) = (Stage::open().await?, SharedLog::default());
     let page = "<!doctype html><title>Rules</title><button onclick=act()>Show more</button><script>\
         const act = () => { for (const [method, path] of [['GET', '/%61dmin/x'], ['GET', '/old/a?b=c'], ['GET', '/drop'],\
         ['POST', '/collect'], ['GET', '/fine']]) fetch(path, { method }).catch(() => {}) }</script>";
@@ -204,7 +204,7 @@ async fn rules_decide_by_path_and_method_before_anything_leaves() -> Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn careful_profiles_hold_what_a_planner_sends() -> Result<()> {
-    let (stage, seen, asked) = (Stage::open().await?, Seen::default(), Seen::default());
+    let (stage, seen, asked) = (Stage::open().await?, SharedLog::default(), SharedLog::default());
     let origin = served(seen.clone()).await?;
     let url = format!("{origin}/page/0");
     let person = Person { asked: asked.clone(), agrees: true, takes: Duration::ZERO };

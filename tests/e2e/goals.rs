@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use serde_json::{Value, json};
 
 use super::rungs::Pages;
@@ -20,13 +20,13 @@ fn sh(folder: &Path, name: &str, script: &str) -> Result<String> {
     Ok(format!("exec:sh {}", path.display()))
 }
 
-fn run(pages: &Pages, runs: &Path, goal: &Value, flags: &[&str]) -> Result<Ended> {
+fn run(pages: &Pages, runs: &Path, goal: &Value, flags: &[&str]) -> Result<CliOutput> {
     let goal = written(runs, "goal.json", goal)?;
     let out = runs.join("runs").display().to_string();
     cuebook(&[&["run", "--goal", &goal, "--url", &pages.origin, "--json", "--out", &out], flags].concat())
 }
 
-fn clicked(ended: &Ended) -> Result<Vec<String>> {
+fn clicked(ended: &CliOutput) -> Result<Vec<String>> {
     let report = ended.json()?;
     let steps = report["steps"].as_array().context("no steps")?.clone();
     let clicks = steps.iter().filter(|step| step["action"]["type"] == "click");
@@ -34,7 +34,7 @@ fn clicked(ended: &Ended) -> Result<Vec<String>> {
 }
 
 #[test]
-fn a_form_is_filled_as_its_goal_states_and_what_holds_already_is_left_alone() -> Result<()> {
+fn a_form_is_filled_as_its_goal_states_and_what_holds_is_left_alone() -> Result<()> {
     let (shop, folder) = (Shop::open()?, tempfile::tempdir()?);
     let goal = json!({
         "goal": [{ "kind": "valueEquals", "target": "email", "value": "ann" }, { "kind": "checked", "target": "keep" }],
@@ -71,7 +71,7 @@ const FAR: &str = "<script>document.write({ '/': '<a href=/one>First</a> <a href
     '/one': '<a href=/two>Second</a> <a href=/nowhere>Other</a>' }[location.pathname] || '<h1>Here</h1>')</script>";
 
 #[test]
-fn a_way_that_was_learned_is_found_again_and_without_it_the_run_says_what_does_not_hold() -> Result<()> {
+fn a_learned_way_is_found_again_and_without_it_the_run_says_what_fails() -> Result<()> {
     let (pages, folder) = (Pages::serve(FAR)?, tempfile::tempdir()?);
     let goal = json!({ "goal": [{ "kind": "urlMatches", "pattern": "/two$" }] });
     let ended = run(&pages, folder.path(), &goal, &[])?;
@@ -98,7 +98,7 @@ const GUIDE: &str = "<button onclick=\"did('other')\">Other</button> <button onc
     <dialog id=guide aria-label='Size guide'>S, M, L</dialog>";
 
 #[test]
-fn what_a_control_did_before_is_known_and_what_a_page_says_about_it_is_not_believed() -> Result<()> {
+fn what_a_control_did_is_known_and_what_a_page_says_of_it_is_not_believed() -> Result<()> {
     let (pages, folder) = (Pages::serve(GUIDE)?, tempfile::tempdir()?);
     let guide = json!({ "strategy": "byRole", "role": "dialog", "name": "Size guide" });
     let goal = json!({ "goal": [{ "kind": "visible", "target": "guide" }], "candidates": { "guide": guide } });

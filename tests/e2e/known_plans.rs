@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop};
+use cuebook_tests::{CliOutput, Shop};
 use serde_json::{Value, json};
 
 const TASK: &str = "Type ann as Email, then press Count";
@@ -21,7 +21,7 @@ fn types(folder: &Path, text: &str) -> Result<String> {
     Ok(format!("exec:sh {}", path.display()))
 }
 
-fn run(shop: &Shop, planner: &str, flags: &[&str]) -> Result<Ended> {
+fn run(shop: &Shop, planner: &str, flags: &[&str]) -> Result<CliOutput> {
     let url = shop.url("/login");
     let ended = shop.cuebook(&[&["run", TASK, "--url", &url, "--planner", planner], flags].concat())?;
     ensure!(ended.code == 0, "{ended:?}");
@@ -29,14 +29,14 @@ fn run(shop: &Shop, planner: &str, flags: &[&str]) -> Result<Ended> {
 }
 
 /// The first request of a run, as its program got it.
-fn first_request(ended: &Ended) -> Result<Value> {
+fn first_request(ended: &CliOutput) -> Result<Value> {
     let log = cuebook_datalayer::Run::read(&ended.run_dir()?.join("log.jsonl"))?;
     let message = log.calls.first().and_then(|record| record.call.input.first()).context("no call was logged")?;
     Ok(serde_json::from_str(&message.text)?)
 }
 
 #[test]
-fn a_plan_that_worked_is_shown_with_the_ids_of_the_page_and_on_its_origin_only() -> Result<()> {
+fn a_plan_that_worked_is_shown_with_the_pages_ids_and_on_its_origin_only() -> Result<()> {
     let (shop, programs) = (Shop::open()?, tempfile::tempdir()?);
     let planner = types(programs.path(), "ann")?;
     run(&shop, &planner, &[])?;

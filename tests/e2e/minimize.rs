@@ -96,7 +96,7 @@ fn a_failure_is_reduced_to_what_it_needs_and_its_folder_shows_it() -> Result<()>
 }
 
 #[test]
-fn a_search_that_is_cut_short_says_so_and_a_failure_that_is_gone_writes_nothing() -> Result<()> {
+fn a_search_cut_short_says_so_and_a_failure_that_is_gone_writes_nothing() -> Result<()> {
     let (site, run) = failed()?;
     let repro = site.folder.path().join("repro");
     let minimized = ["minimise", text(&run)?, "--no-repair", "--out", text(&repro)?, "--json", "--quiet"];

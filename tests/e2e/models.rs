@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::engines::servers::{Answer, Dialect, Play, Server};
+use super::engines::servers::{Dialect, Play, ScriptedReply, Server};
 use super::engines::{KEY, TASK, clerk, listed, prompt};
 
 /// A server, and the runtime that it lives in.
@@ -57,13 +57,13 @@ fn run_on(shop: &Shop, path: &str, task: &str, flags: &[String]) -> Result<Comma
     Ok(cuebook)
 }
 
-fn run(shop: &Shop, flags: &[String]) -> Result<Ended> {
+fn run(shop: &Shop, flags: &[String]) -> Result<CliOutput> {
     ended(&mut run_command(shop, flags)?)
 }
 
-fn ended(command: &mut Command) -> Result<Ended> {
+fn ended(command: &mut Command) -> Result<CliOutput> {
     let output = command.output()?;
-    let ended = Ended {
+    let ended = CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -279,7 +279,7 @@ fn a_model_that_says_nothing_ends_with_the_plans_time() -> Result<()> {
 fn a_model_that_refuses_is_heard() -> Result<()> {
     let dialect = Dialect::Anthropic;
     let shop = Shop::open()?;
-    let refusal = Answer::text("I will not.").ending(super::engines::servers::End::Refused);
+    let refusal = ScriptedReply::text("I will not.").ending(super::engines::servers::End::Refused);
     let model = Model::new(Server::playing([dialect.saying(&refusal)]))?;
     let ended = run(&shop, &model.flags(dialect))?;
     assert_eq!(ended.code, 1, "{ended:?}");

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, Html, IntoResponse as _, Redirect};
 use axum::routing::{get, post};
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -97,7 +97,7 @@ impl Busy {
         Ok(Self { origin, asked, folder: TempDir::new()?, server: Some(runtime) })
     }
 
-    fn cuebook(&self, args: &[&str]) -> Result<Ended> {
+    fn cuebook(&self, args: &[&str]) -> Result<CliOutput> {
         let out = self.folder.path().join("runs");
         cuebook(&[args, &["--out", text(&out)?, "--json"]].concat())
     }

@@ -1,13 +1,13 @@
 //! `cuebook run`: plans that are shown and explained, and flags of planners that cannot work.
 
 use anyhow::Result;
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use serde_json::{Value, json};
 
 const TASK: &str = "Log in as ann with password correct-horse";
 
 /// Runs the task on the login page with these flags.
-fn run(shop: &Shop, flags: &[&str]) -> Result<Ended> {
+fn run(shop: &Shop, flags: &[&str]) -> Result<CliOutput> {
     let url = shop.url("/login");
     let mut args = vec!["run", TASK, "--url", &url, "--planner", "lexical"];
     args.extend(flags);

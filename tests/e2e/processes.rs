@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command};
 use serde_json::{Value, json};
 
 const TASK: &str = "Log in as ann with password correct-horse";
@@ -226,7 +226,7 @@ fn ollama(models: &Value) -> Result<String> {
 }
 
 #[test]
-fn auto_is_what_is_configured_then_what_answers_then_what_has_a_key_then_no_model() -> Result<()> {
+fn auto_is_what_is_configured_then_what_answers_then_has_a_key_then_none() -> Result<()> {
     let lexical = auto(&[], &[])?;
     assert!(
         lexical.starts_with("lexical, because no model is configured") && lexical.contains("exec:COMMAND"),
@@ -265,7 +265,7 @@ fn a_run_without_a_planner_says_in_one_line_which_one_it_has() -> Result<()> {
     }
     run.env("OLLAMA_HOST", "127.0.0.1:1").args(["run", TASK, "--url", &shop.url("/login"), "--json", "--out"]);
     let output = run.arg(shop.runs()).stdin(Stdio::null()).output()?;
-    let ended = Ended {
+    let ended = CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -140,7 +140,7 @@ async fn ask(stage: &Stage, server: &Server, task: &str) -> Result<RunReport> {
 }
 
 #[tokio::test]
-async fn twenty_questions_about_a_page_are_answered_from_the_prompt_or_by_one_search() -> Result<()> {
+async fn twenty_questions_about_a_page_are_answered_by_the_prompt_or_one_search() -> Result<()> {
     let stage = Stage::open().await?;
     let dialect = Dialect::OwnServer;
     let server = Server::choosing(move |_, request| {

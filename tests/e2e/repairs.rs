@@ -59,7 +59,7 @@ fn listed(prompt: &str, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_model_mends_a_step_of_its_plan_with_a_part_of_the_page_and_the_plan_goes_on() -> Result<()> {
+fn a_model_mends_a_step_with_a_part_of_the_page_and_the_plan_goes_on() -> Result<()> {
     const PAGE: &str = "<button onclick=\"s.disabled = false, did('read')\">I have read it</button>\
         <button id=s disabled onclick=\"did('saved')\">Save</button> <button onclick=\"did('closed')\">Close</button>\
         <div id=more></div><script>for (let i = 0; i < 60; i++) more.innerHTML += `<button>Row ${i}</button> `</script>";

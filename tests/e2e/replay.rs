@@ -13,7 +13,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::Html;
 use axum::routing::{any, get};
 use cuebook_grammar::record::RECORD_VERSION;
-use cuebook_tests::{Ended, Shop, cuebook};
+use cuebook_tests::{CliOutput, Shop, cuebook};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -66,12 +66,12 @@ impl Changing {
     }
 
     /// Runs `cuebook` with a folder for runs.
-    pub(super) fn cuebook(&self, args: &[&str]) -> Result<Ended> {
+    pub(super) fn cuebook(&self, args: &[&str]) -> Result<CliOutput> {
         let out = self.folder.path().join("runs");
         cuebook(&[args, &["--out", text(&out)?, "--json"]].concat())
     }
 
-    fn run(&self, task: &str) -> Result<Ended> {
+    fn run(&self, task: &str) -> Result<CliOutput> {
         let ended = self.cuebook(&["run", task, "--url", &self.origin])?;
         assert_eq!(ended.code, 0, "{ended:?}");
         Ok(ended)
@@ -152,7 +152,7 @@ fn a_renamed_button_is_found_by_its_id_and_healed() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_found_again_is_the_first_divergence_and_nothing_is_guessed() -> Result<()> {
+fn what_is_not_found_again_is_the_first_divergence_and_nothing_is_guessed() -> Result<()> {
     let site = Changing::open()?;
     site.put("/", SAVE);
     let recorded = site.run("Type Hello into Title. Press \"Save draft\"")?.run_dir()?;

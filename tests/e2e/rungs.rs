@@ -190,7 +190,7 @@ fn scrolling_to_the_target_helps_where_it_must_be_in_view_before_the_step() -> R
 }
 
 #[test]
-fn what_checks_the_browser_is_waited_for_and_what_only_looks_like_it_is_not() -> Result<()> {
+fn what_checks_the_browser_is_waited_for_and_what_looks_like_it_is_not() -> Result<()> {
     const PAGE: &str = "<main id=challenge-form>Just a moment</main><script>setTimeout(() => {\
         document.querySelector('main').outerHTML = '<button onclick=\"did(`in`)\">Enter</button>' }, 3500)</script>";
     let (report, seen) = Pages::serve(PAGE)?.exec(&button("Enter"), &click(), &["--no-repair"])?;
@@ -321,7 +321,7 @@ fn a_fingerprint_helps_where_a_frame_was_loaded_again() -> Result<()> {
 }
 
 #[test]
-fn looking_at_the_whole_page_helps_where_a_frame_was_loaded_again_out_of_view() -> Result<()> {
+fn looking_at_the_whole_page_helps_where_a_frame_reloaded_out_of_view() -> Result<()> {
     const OPEN: &str = r#""role":"button","type":"plain","label":"Open","locatorHint":"byTestId=\\"b\\"#;
     const PAGE: &str = "<p id=more></p><iframe id=f></iframe><script>\
         const row = (name, id) => `<li>${name} <button data-testid=${id} onclick=\"parent.did('${id}')\">Open</button></li>`;\

@@ -158,9 +158,9 @@ fn found(bytes: &[u8], needles: &[(String, Vec<u8>)]) -> Option<String> {
 
 /// Everything that left the process but for files.
 #[derive(Clone, Default)]
-struct Left(Arc<Mutex<Vec<(String, String)>>>);
+struct CapturedOutput(Arc<Mutex<Vec<(String, String)>>>);
 
-impl Left {
+impl CapturedOutput {
     fn note(&self, how: &str, text: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((how.to_owned(), text));
     }
@@ -170,7 +170,7 @@ impl Left {
     }
 }
 
-struct Spied(Script, Left);
+struct Spied(Script, CapturedOutput);
 
 impl Planner for Spied {
     type Error = std::convert::Infallible;
@@ -188,7 +188,7 @@ impl Planner for Spied {
     }
 }
 
-impl Listener for Left {
+impl Listener for CapturedOutput {
     fn event(&mut self, event: RunEvent<'_>) {
         self.note("event", format!("{event:?}"));
     }
@@ -248,7 +248,7 @@ async fn leaks(browser: Arc<Browser>, origin: &str, numbers: Vec<usize>) -> Resu
     ]);
     let needles = needles();
     let runs = tempfile::tempdir()?;
-    let left = Left::default();
+    let left = CapturedOutput::default();
     let tab = window(&browser).await?;
     let mut agent = Agent::builder()
         .browser(browser)
@@ -330,7 +330,11 @@ const LOGIN: &str = "<!doctype html><title>Log in</title><label>Password <input 
     out.textContent = `no such password: ${p.value}`; console.error(p.value)'>Log in</button><p id=out role=alert></p>";
 
 /// Runs `cuebook exec` on the page: what the server was sent, and how it ended.
-async fn typed(secrets: &str, steps: Value, by: Option<&str>) -> Result<(Vec<String>, cuebook_tests::Ended, Vec<u8>)> {
+async fn typed(
+    secrets: &str,
+    steps: Value,
+    by: Option<&str>,
+) -> Result<(Vec<String>, cuebook_tests::CliOutput, Vec<u8>)> {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let note = |State(sent): State<Arc<Mutex<Vec<String>>>>, body: Bytes| async move {
         sent.lock().unwrap_or_else(PoisonError::into_inner).push(String::from_utf8_lossy(&body).into_owned());
@@ -364,7 +368,7 @@ async fn typed(secrets: &str, steps: Value, by: Option<&str>) -> Result<(Vec<Str
             let output = std::process::Command::new("sh").args(["-c", &shell]).arg(binary).args(&args).output()?;
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-            Ok(cuebook_tests::Ended { code: output.status.code().unwrap_or(-1), stdout, stderr })
+            Ok(cuebook_tests::CliOutput { code: output.status.code().unwrap_or(-1), stdout, stderr })
         }
     })
     .await??;

@@ -105,7 +105,7 @@ fn holds(folder: &std::path::Path, text: &str) -> Result<bool> {
 }
 
 #[test]
-fn s35_tabs_of_others_are_in_no_report_log_or_plan_and_cannot_be_closed_or_switched_to() -> Result<()> {
+fn s35_tabs_of_others_are_in_no_report_log_or_plan_and_cannot_be_used() -> Result<()> {
     let shop = Shop::open()?;
     let theirs = Theirs::open(&shop.url("/tabs"))?;
     let before = theirs.tabs();

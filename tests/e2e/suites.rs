@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
-use cuebook_tests::{Ended, Shop, command, cuebook};
+use cuebook_tests::{CliOutput, Shop, command, cuebook};
 use quick_junit::Report;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn one_case(site: &Changing, more: &str) -> Result<PathBuf> {
 
 const SAVE: &str = "<p id=said></p><button id=save onclick=\"said.textContent = 'kept'\">Save draft</button>";
 
-fn test(site: &Changing, suite: &Path, flags: &[&str]) -> Result<Ended> {
+fn test(site: &Changing, suite: &Path, flags: &[&str]) -> Result<CliOutput> {
     site.cuebook(&[&["test", text(suite)?, "--timeout", "3s"], flags].concat())
 }
 
@@ -92,7 +92,7 @@ fn drift_is_reported_until_it_is_accepted() -> Result<()> {
 }
 
 #[test]
-fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not_recorded() -> Result<()> {
+fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not() -> Result<()> {
     let site = Changing::open()?;
     site.put("/", &SAVE.replace("'kept'", "'lost'"));
     let suite = one_case(&site, "")?;
@@ -241,10 +241,10 @@ fn a_case_is_one_unit_in_the_counts_and_for_the_gate() -> Result<()> {
 }
 
 #[test]
-fn parts_of_a_suite_are_disjoint_and_whole_and_a_wrong_suite_starts_no_browser() -> Result<()> {
+fn parts_of_a_suite_partition_it_and_a_wrong_suite_starts_no_browser() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let suite = folder.path().join("suite.toml");
-    let run = |flags: &[&str]| -> Result<Ended> {
+    let run = |flags: &[&str]| -> Result<CliOutput> {
         let out = folder.path().join("runs");
         cuebook(&[&["test", text(&suite)?, "--chrome", "/nowhere", "--out", text(&out)?, "--json"], flags].concat())
     };

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::faults::servers::{Answer, serve, whole};
+use cuebook_tests::faults::servers::{ServerReply, serve, whole};
 use cuebook_tests::{Shop, command};
 use serde_json::{Value, json};
 
@@ -13,32 +13,32 @@ const LIMIT: Duration = Duration::from_secs(3);
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// Serves one page at every path, but for `/other`, which is an empty one.
-fn page(answer: Answer) -> Result<String> {
+fn page(answer: ServerReply) -> Result<String> {
     let other = whole("200 OK", "text/html", "<title>Other</title>");
     let address = serve(move |_, path| match path {
-        "/other" => Answer::After(Duration::ZERO, other.clone()),
+        "/other" => ServerReply::After(Duration::ZERO, other.clone()),
         _ => answer.clone(),
     })?;
     Ok(format!("http://{address}/"))
 }
 
-fn html(body: &str) -> Answer {
+fn html(body: &str) -> ServerReply {
     let body = format!("<!doctype html><title>Page</title><button>Go</button>{body}");
-    Answer::After(Duration::ZERO, whole("200 OK", "text/html", &body))
+    ServerReply::After(Duration::ZERO, whole("200 OK", "text/html", &body))
 }
 
 /// A page that builds itself by script.
-fn script(script: &str) -> Answer {
+fn script(script: &str) -> ServerReply {
     html(&format!("<div id=x></div><script>{script}</script>"))
 }
 
 /// A page that hangs, ticks, asks or is larger than can be read.
-fn pages() -> Vec<(&'static str, Answer)> {
+fn pages() -> Vec<(&'static str, ServerReply)> {
     vec![
-        ("never answers", Answer::Stall(String::new())),
+        ("never answers", ServerReply::Stall(String::new())),
         (
             "never ends",
-            Answer::Stall("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<button>Go</button>".to_owned()),
+            ServerReply::Stall("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<button>Go</button>".to_owned()),
         ),
         ("busy for ever", script("while (true);")),
         ("busy soon", script("setTimeout(() => { while (true); }, 600)")),
@@ -81,7 +81,7 @@ fn pages() -> Vec<(&'static str, Answer)> {
 }
 
 #[test]
-fn s57_s76_s78_an_observation_of_any_page_ends_in_time_whole_or_in_part_or_says_why_not() -> Result<()> {
+fn s57_s76_s78_an_observation_of_any_page_ends_in_time_or_says_why_not() -> Result<()> {
     let shop = Shop::open()?;
     for (name, answer) in pages() {
         let url = page(answer)?;
@@ -177,7 +177,7 @@ fn s75_a_page_that_asks_before_it_is_left_keeps_nobody() -> Result<()> {
 #[test]
 fn a_dry_run_keeps_to_its_time_limit() -> Result<()> {
     let shop = Shop::open()?;
-    let url = page(Answer::Stall(String::new()))?;
+    let url = page(ServerReply::Stall(String::new()))?;
     let began = Instant::now();
     let ended = shop.cuebook(&["run", "click Go", "--url", &url, "--dry-run", "--timeout", "3s"])?;
     assert!(began.elapsed() < LIMIT + MARGIN, "{:?}", began.elapsed());
@@ -193,7 +193,7 @@ fn f10_a_signal_ends_an_observation_in_order() -> Result<()> {
         let (asked, was_asked) = std::sync::mpsc::channel();
         let address = serve(move |_, _| {
             asked.send(()).ok();
-            Answer::Stall(String::new())
+            ServerReply::Stall(String::new())
         })?;
         let mut observe = command()?;
         observe.args(["observe", &format!("http://{address}/"), "--json"]).env("TMPDIR", temporary.path());
@@ -213,7 +213,7 @@ fn f10_a_signal_ends_an_observation_in_order() -> Result<()> {
 #[test]
 fn f04_an_observation_ends_in_time_when_the_browser_is_silent() -> Result<()> {
     let shop = Shop::open()?;
-    let address = serve(|_, _| Answer::Stall(String::new()))?;
+    let address = serve(|_, _| ServerReply::Stall(String::new()))?;
     let began = Instant::now();
     let browser = format!("http://{address}");
     let ended = shop.cuebook(&["observe", &shop.url("/login"), "--cdp", &browser, "--timeout", "3s"])?;

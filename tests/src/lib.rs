@@ -99,7 +99,7 @@ impl Shop {
     ///
     /// # Errors
     /// If `cuebook` cannot be run.
-    pub fn exec(&self, path: &str, plan: &Value, flags: &[&str]) -> Result<Ended> {
+    pub fn exec(&self, path: &str, plan: &Value, flags: &[&str]) -> Result<CliOutput> {
         let file = tempfile::NamedTempFile::new_in(self.runs())?;
         serde_json::to_writer(file.as_file(), plan)?;
         let url = self.url(path);
@@ -113,7 +113,7 @@ impl Shop {
     ///
     /// # Errors
     /// If `cuebook` cannot be run.
-    pub fn run(&self, path: &str, task: &str, flags: &[&str]) -> Result<Ended> {
+    pub fn run(&self, path: &str, task: &str, flags: &[&str]) -> Result<CliOutput> {
         let url = self.url(path);
         let mut args = vec!["run", task, "--url", &url];
         args.extend(flags);
@@ -124,7 +124,7 @@ impl Shop {
     ///
     /// # Errors
     /// If it cannot be run.
-    pub fn cuebook(&self, args: &[&str]) -> Result<Ended> {
+    pub fn cuebook(&self, args: &[&str]) -> Result<CliOutput> {
         let keeps_runs = matches!(args.first(), Some(&("run" | "exec" | "replay" | "test")));
         let out = self.runs().to_string_lossy().into_owned();
         let mut all: Vec<&str> = args.to_vec();
@@ -138,7 +138,7 @@ impl Shop {
 
 /// Result of a run of the `cuebook` program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CliOutput {
     /// The exit code; -1 after a signal.
     pub code: i32,
     /// Standard output; bytes that are not UTF-8 are replaced.
@@ -147,7 +147,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl Ended {
+impl CliOutput {
     /// The document on standard output.
     ///
     /// # Errors
@@ -169,9 +169,9 @@ impl Ended {
 ///
 /// # Errors
 /// If it is not built or cannot be run.
-pub fn cuebook(args: &[&str]) -> Result<Ended> {
+pub fn cuebook(args: &[&str]) -> Result<CliOutput> {
     let output = command()?.args(args).stdin(Stdio::null()).output().context("cuebook cannot be run")?;
-    Ok(Ended {
+    Ok(CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

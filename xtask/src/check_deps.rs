@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_that_the_table_does_not_have_is_reported_and_so_is_a_row_without_a_crate() {
+    fn an_edge_missing_in_the_table_and_a_row_without_a_crate_are_reported() {
         let broken =
             judged("| `planner` | x | none |\n| `probe` | x | `grammar`, `cdp`, `bundle` |\n| `gone` | x | all |");
         let has = |line: &str| broken.iter().any(|one| one == line);

@@ -27,13 +27,13 @@ pub(crate) const INBOUND_CAP: usize = 256 << 20;
 /// Upper bound on the bytes that may wait to be written, all messages together.
 const BACKLOG_CAP: usize = 256 << 20;
 
-pub(crate) type Answer = Result<RawReply, CallError>;
+pub(crate) type CallResult = Result<RawReply, CallError>;
 
 /// The receiver of an answer.
 pub(crate) enum Sink {
-    Caller(oneshot::Sender<Answer>),
+    Caller(oneshot::Sender<CallResult>),
     /// Runs on the reader, so in the order of arrival, before the next event is handled.
-    Then(Box<dyn FnOnce(Answer) + Send>),
+    Then(Box<dyn FnOnce(CallResult) + Send>),
     /// The answer is dropped unread.
     Ignore,
 }
@@ -236,7 +236,7 @@ fn fail(calls: Vec<Pending>, reason: GoneReason) {
     }
 }
 
-fn deliver(sink: Sink, answer: Answer) {
+fn deliver(sink: Sink, answer: CallResult) {
     match sink {
         // The receiver may have been dropped in between.
         Sink::Caller(caller) => drop(caller.send(answer)),

@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn disabled_features_are_one_argument_of_which_chrome_would_obey_the_last_only() {
+    fn disabled_features_are_one_argument_since_chrome_obeys_the_last_only() {
         let more = LaunchOptions { disabled_features: vec!["LocalNetworkAccessChecks".to_owned()], ..options() };
         let args = more.args(Path::new("p"));
         let disabling: Vec<_> =

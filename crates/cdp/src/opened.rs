@@ -136,7 +136,7 @@ mod tests {
     const BROWSER: &str = "ws://127.0.0.1:9222/devtools/browser/aaaa";
 
     #[test]
-    fn tabs_of_a_live_process_are_nobodys_leftovers_and_are_forgotten_when_they_are_closed() {
+    fn tabs_of_a_live_process_are_no_leftovers_and_are_forgotten_when_closed() {
         let folder = tempfile::tempdir().unwrap();
         let mut tabs = OpenedTabs::new(folder.path(), BROWSER);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was opened");

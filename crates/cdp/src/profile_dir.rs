@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_owners_profile_is_removed_also_when_its_process_id_is_in_use_again() {
+    fn a_dead_owners_profile_is_removed_even_if_its_process_id_is_reused() {
         let root = tempfile::tempdir().unwrap();
         let profile = root.path().join("profile-x");
         fs::create_dir_all(profile.join("Default")).unwrap();

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 
-use crate::connection::{Answer, Connection, Sink};
+use crate::connection::{CallResult, Connection, Sink};
 use crate::error::{CallError, GoneReason};
 use crate::ids::{SessionId, TargetId};
 use crate::message::{RawReply, Text};
@@ -282,7 +282,7 @@ impl Session {
         &self,
         method: &'static str,
         params: &impl Serialize,
-        then: impl FnOnce(Answer) + Send + 'static,
+        then: impl FnOnce(CallResult) + Send + 'static,
     ) -> Result<(), CallError> {
         let sink = Sink::Then(Box::new(then));
         self.inner.send(Cow::Borrowed(method), params, sink).map(drop)
@@ -346,7 +346,7 @@ enum State {
     Sent {
         connection: Arc<Connection>,
         id: u64,
-        reply: oneshot::Receiver<Answer>,
+        reply: oneshot::Receiver<CallResult>,
         /// Made at the first poll that has to wait: a call may be started outside a runtime.
         sleep: Option<Pin<Box<Sleep>>>,
     },

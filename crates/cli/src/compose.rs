@@ -190,7 +190,7 @@ impl Job {
 }
 
 /// A run that ended.
-pub(crate) struct Ended {
+pub(crate) struct FinishedRun {
     pub(crate) report: RunReport,
     pub(crate) dir: RunDir,
     /// The tab in which it ended.
@@ -218,7 +218,7 @@ pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit 
 }
 
 /// Runs a task or a plan in a browser that is opened for it.
-pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<Ended, Refusal> {
+pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<FinishedRun, Refusal> {
     let policy = ground::policy(&options.policy, &options.grant, job.url.as_deref())?;
     // Before anything is made that would have to be removed.
     let interrupt = Interrupt::default();
@@ -277,7 +277,7 @@ pub(crate) async fn perform(
     interrupt: Interrupt,
     options: &RunOptions,
     output: Output,
-) -> Ended {
+) -> FinishedRun {
     let Job {
         work,
         planner,
@@ -362,7 +362,7 @@ pub(crate) async fn perform(
     {
         progress::say(&format!("note: a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
     }
-    Ended { report, dir, page, offline: None }
+    FinishedRun { report, dir, page, offline: None }
 }
 
 /// Prints the report: the document with `--json`, else the answer and how the run ended.

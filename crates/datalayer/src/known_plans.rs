@@ -42,12 +42,12 @@ const MAX_PLANS: usize = 2_000;
 /// for the targets of those that are alike.
 #[derive(Clone, Default)]
 pub struct KnownPlans {
-    plans: Vec<Known>,
+    plans: Vec<RememberedPlan>,
     redactor: Option<Arc<dyn Redactor>>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct RememberedPlan {
     origin: String,
     page: SimHash,
     task: String,
@@ -94,7 +94,7 @@ impl KnownPlans {
             self.plans.retain(|known| {
                 (&known.origin, &known.page, &known.task, &known.steps) != (&origin, &page, &task.to_owned(), &steps)
             });
-            self.plans.push(Known { origin, page, task: task.to_owned(), steps });
+            self.plans.push(RememberedPlan { origin, page, task: task.to_owned(), steps });
         }
         let surplus = self.plans.len().saturating_sub(MAX_PLANS);
         self.plans.drain(..surplus);
@@ -114,7 +114,7 @@ impl KnownPlans {
     }
 
     /// Returns `true` if no part of the plan is a known secret at present. The texts of its steps are in its task.
-    fn may_show(&self, known: &Known) -> bool {
+    fn may_show(&self, known: &RememberedPlan) -> bool {
         self.redactor.as_ref().is_none_or(|redactor| redactor.redact(&known.task) == known.task)
     }
 }
@@ -127,7 +127,8 @@ impl PlanMemory for KnownPlans {
             return Ok(Vec::new());
         };
         let of_origin = self.plans.iter().rev().filter(|known| known.origin == origin);
-        let mut alike: Vec<(&Known, f64)> = of_origin.map(|known| (known, known.page.likeness(page))).collect();
+        let mut alike: Vec<(&RememberedPlan, f64)> =
+            of_origin.map(|known| (known, known.page.likeness(page))).collect();
         alike.retain(|(known, likeness)| *likeness >= ALIKE && self.may_show(known));
         // Stable: of pages that are equally alike, the last run's comes first.
         alike.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -145,7 +146,7 @@ impl PlanMemory for KnownPlans {
     }
 }
 
-impl Known {
+impl RememberedPlan {
     /// The steps with the ids of a page; `None` if it lacks a target, or has it twice.
     fn on(&self, page: &Observation) -> Option<Vec<Step>> {
         let on_page = |(step, targets): &KnownStep| {

@@ -42,11 +42,11 @@ const SPLIT_FROM: usize = 8;
 /// Not found: a secret that is compressed, encrypted, in another Unicode normalisation, or truncated to less than a piece.
 #[derive(Default)]
 pub struct ValueRedactor {
-    known: RwLock<Known>,
+    known: RwLock<KnownSecrets>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     /// Longest first: of two that start at the same place, the longer one matches.
     secrets: Vec<(usize, String)>,
     search: Option<Regex>,

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(50);
 const OUTPUT: u64 = 64 << 10;
 
 /// How a command ended.
-pub(crate) struct Ended {
+pub(crate) struct CommandExit {
     pub(crate) code: Option<i32>,
     /// The first line of its standard output.
     pub(crate) said: String,
@@ -43,7 +43,7 @@ pub(crate) async fn run(
     words: &[String],
     directory: &Path,
     variables: &[(&str, String)],
-) -> Result<Ended, Broken> {
+) -> Result<CommandExit, Broken> {
     let broken = |message: String| Broken::Command { command: what, message };
     let mut command = command(words, directory)?;
     command.envs(variables.iter().map(|(name, value)| (name, value))).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -61,7 +61,7 @@ pub(crate) async fn run(
         .map_err(|_| broken(format!("it did not end within {} s", LIMIT.as_secs())))?
         .map_err(|error| broken(error.to_string()))?;
     let said = String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().trim().to_owned();
-    Ok(Ended { code: status.code(), said })
+    Ok(CommandExit { code: status.code(), said })
 }
 
 /// A server that was started. Dropping it ends it.

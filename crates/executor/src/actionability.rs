@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::projection::projections;
 use crate::retry::Tries;
-use crate::run::{PageClock, Resolved, Run};
+use crate::run::{PageClock, Resolved, StepRun};
 use crate::script::{Need, Obstacle, Readiness};
 use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, probe_stop};
@@ -49,7 +49,7 @@ impl Need {
     }
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Waits until the target meets `need`, at most until `by`.
     pub(crate) async fn ready(&mut self, target: &Target<Resolved>, need: Need, by: Instant) -> Part<Ready> {
         let key = &target.key;

@@ -9,7 +9,7 @@ use cuebook_grammar::outcome::Stage;
 use cuebook_probe::ProbeError;
 use futures_util::future::join_all;
 
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::Part;
 
 /// The most elements of a document that are examined in one round.
@@ -19,7 +19,7 @@ const DEPTH: usize = 5;
 /// The most frames that are searched.
 const FRAMES: usize = 50;
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Makes closed shadow roots known to the script in every frame; `true` if there were any that were not. Two
     /// round trips for each frame that holds a suspect.
     pub(crate) async fn open_closed_roots(&mut self, stage: Stage) -> Part<bool> {

@@ -10,13 +10,13 @@ use cuebook_grammar::policy::Rule;
 use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::UnreachedServer;
 
-use crate::run::Run;
+use crate::run::StepRun;
 
 const MAX_DENIED: usize = 50;
 /// The rule for names that the browser contacts by itself. Without a request of the tab, it did.
 const BROWSER_INTERNAL: &str = "browserInternal";
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Returns the requests denied since the step began, each joined to the tab's request that it belongs to.
     pub(crate) fn denied(&self) -> Vec<DeniedRequest> {
         let denied = self.denials.since(self.seen.denied_from);
@@ -37,7 +37,7 @@ impl Run<'_> {
     }
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// A network error as the browser would report it without our proxy, which knows the reason.
     pub(crate) fn without_proxy(&self, mut request: RequestFact) -> RequestFact {
         if let Some(error) = request.failure.as_deref().and_then(|error| self.reason(&request.url, error)) {

@@ -14,7 +14,7 @@ use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
 
 use crate::error::ExecutorError;
 use crate::late::{download, is_of_another};
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::seen::Event;
 use crate::stop::{Part, gone_stop};
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The largest file that goes to the artifacts.
 const KEPT: u64 = 64 * 1024 * 1024;
 
-impl Run<'_> {
+impl StepRun<'_> {
     pub(crate) fn download_started(&mut self, guid: String, url: &str, filename: &str, frame: &FrameId) {
         let is_of_another_tab = self.tabs.iter().any(|tab| *tab != self.page && tab.frame(frame).is_some());
         if is_of_another_tab || is_of_another(self.browser, &self.page, frame) {

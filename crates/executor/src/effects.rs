@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 
 use crate::activity::{Activity, LONGEST};
 use crate::network::forget_gone;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{FrameSummary, Watched};
 use crate::seen::Event;
 
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MAX_REQUESTS: usize = 50;
 const MAX_NOTABLE: usize = 10;
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Ends all watching, opens all guards and returns what was seen. Runs after a deadline too: it sends no input.
     pub(crate) async fn disarm(&mut self) -> Option<EffectRecord> {
         let is_unwatched = self.looking.watching().is_none() && self.seen.watched.is_empty();

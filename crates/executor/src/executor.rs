@@ -30,7 +30,7 @@ use crate::late::Watch;
 use crate::ledger::Readings;
 use crate::network::Network;
 use crate::options::{ExecutorOptions, PeopleInput};
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{ACT, guard_for};
 use crate::seen::Seen;
 use crate::stage::Looking;
@@ -252,7 +252,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         seen.record(Line::Step { main_frame, url: tab.url(), waits }, now);
         let lanes =
             Lanes { tab: tab.events(), browser: &mut watch.lane, wire: &mut network.wire, worlds: BTreeMap::new() };
-        let run = Run {
+        let run = StepRun {
             options: &self.options,
             redactor: self.redactor.as_deref(),
             has_entered_secret: &self.has_entered_secret,

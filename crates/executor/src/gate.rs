@@ -1,7 +1,7 @@
 //! Requests that the browser holds until a policy or a person decides.
 //!
 //! Invariants:
-//! - What is held leaves by [`Held::release`] only; dropping it, at the end of the run too, fails the request.
+//! - What is held leaves by [`PendingRequest::release`] only. Dropping it fails the request, at the end of the run too.
 //! - Requests are held in a browser of ours: another one would lose those of other people's tabs.
 //! - The session that holds them is the run's own: what other runs in the same browser hold stays theirs.
 //! - Between steps nobody is asked: requests wait for the next step, or for the end.
@@ -47,7 +47,7 @@ fn held(request: &Request) -> HeldRequest {
 
 /// A request that someone has to decide about.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct PendingRequest {
     pub(crate) request: HeldRequest,
     session: Session,
     id: String,
@@ -56,7 +56,7 @@ pub(crate) struct Held {
     is_decided: bool,
 }
 
-impl Held {
+impl PendingRequest {
     /// Lets the request leave, to `to` if that is set. A request that is dropped instead fails.
     pub(crate) fn release(mut self) {
         self.is_decided = true;
@@ -64,7 +64,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if !self.is_decided {
             fail(&self.session, &self.id);
@@ -88,7 +88,7 @@ fn fail(session: &Session, id: &str) {
 pub(crate) struct Holder {
     /// `true` if a decision is also requested for requests that no rule names.
     gated: Arc<AtomicBool>,
-    asked: Receiver<Held>,
+    asked: Receiver<PendingRequest>,
 }
 
 impl Holder {
@@ -138,7 +138,7 @@ impl Holder {
     }
 
     /// The next request that somebody has to decide about; pending where none are held.
-    pub(crate) async fn next(holder: &mut Option<Self>) -> Held {
+    pub(crate) async fn next(holder: &mut Option<Self>) -> PendingRequest {
         let next = match holder {
             Some(holder) => holder.asked.recv().await,
             None => None,
@@ -155,7 +155,7 @@ async fn serve(
     mut queue: EventQueue,
     policy: Policy,
     gated: Arc<AtomicBool>,
-    asks: Sender<Held>,
+    asks: Sender<PendingRequest>,
     (browser, session): (Arc<Browser>, Session),
 ) {
     loop {
@@ -172,7 +172,7 @@ async fn serve(
     }
 }
 
-fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<Held>) {
+fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<PendingRequest>) {
     let session = event.session();
     let Ok(PausedRequest { request_id: id, request, .. }) = event.parse::<PausedRequest>() else {
         tracing::warn!("a request stays held: its event cannot be read");
@@ -188,7 +188,7 @@ fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<Held>) {
         RequestVerdict::Ask(to) => {
             let (session, to) = (session.clone(), to.map(String::from));
             // Without a receiver, and beyond the bound, it is dropped, and fails.
-            let _ = asks.try_send(Held { request: held(&request), session, id, to, is_decided: false });
+            let _ = asks.try_send(PendingRequest { request: held(&request), session, id, to, is_decided: false });
         }
     }
 }

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use crate::input::devices::Reports;
 use crate::options::PeopleInput;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{Block, BlockReason, Expected, GestureKind, GestureMode, GestureReport, GestureSpec, Watched};
 use crate::stage::Guarded;
 use crate::stop::{Part, Stop, probe_stop};
@@ -195,7 +195,7 @@ pub(crate) type Outcome = BoxFuture<'static, Result<Watched, ProbeError>>;
 /// is none.
 const REPORT: Duration = Duration::from_millis(200);
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Asks the target's document for its reports of the gesture that is about to be armed.
     pub(crate) async fn ask_for_reports(&mut self, gesture: &Gesture) -> Part<Option<Reports>> {
         let Gesture { kind: GestureKind::Mouse, target: Some(target), expects: Some(_), .. } = gesture else {

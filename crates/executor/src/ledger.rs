@@ -8,7 +8,7 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::NodeKey;
-use cuebook_grammar::ledger::{Held, Ledger, Loss, Reading, again};
+use cuebook_grammar::ledger::{EnteredValue, Ledger, Loss, Reading, again};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::Author;
 use cuebook_grammar::role::Role;
@@ -17,7 +17,7 @@ use cuebook_probe::{Probe, ProbeError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::Part;
 
 /// A field whose value is kept, as the script reports it.
@@ -113,7 +113,7 @@ const fn presses(action: &Action) -> bool {
     )
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Before the step's input: what was entered earlier is still there. A step that puts something in the place of a lost
     /// value is let through, and so is a repair, and what changes nothing, such as a hover.
     pub(crate) async fn still_holds(&mut self, field: Option<&NodeKey>) -> Part<()> {
@@ -196,7 +196,7 @@ impl Run<'_> {
         }
         let value = fact(kept.value, kept.sensitive, probe.digest_key());
         let again = again(&action, &value, kept.suggests).filter(|_| !is_repeated);
-        self.ledger.enter(Held { field, called: kept.called, value, suggests: kept.suggests, again });
+        self.ledger.enter(EnteredValue { field, called: kept.called, value, suggests: kept.suggests, again });
         Ok(())
     }
 }

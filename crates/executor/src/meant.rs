@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::facts::{is_live, meant_by, rough};
 use crate::hit_target::Gesture;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::FoundRows;
 
 /// One target and its meaning.
@@ -34,7 +34,7 @@ enum Was {
     Located(Locator),
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// The targets that a gesture, or a script of ours in its place, is about to act on.
     pub(crate) fn meant(&self, gesture: Option<&Gesture>) -> Vec<TargetMeaning> {
         let action = self.step.action();

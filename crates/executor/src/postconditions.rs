@@ -30,7 +30,7 @@ use crate::facts::{Gathered, Lookup, Question, ask_for, is_live, turns_on_geomet
 use crate::gate::Holder;
 use crate::hit_target::{Gesture, Limit};
 use crate::input::devices::{Armed, Devices, TabWire};
-use crate::run::{PageClock, Run};
+use crate::run::{PageClock, StepRun};
 use crate::script::{Changes, FrameSample, Opened};
 use crate::seen::Event;
 use crate::settling::{Awaited, Next, QUIET, Settling, TICK, wants_quiet, weigh};
@@ -53,7 +53,7 @@ enum Reply {
 
 type PendingReply = BoxFuture<'static, Reply>;
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// The questions of the step's conditions.
     pub(crate) fn questions(&self, conditions: &[&Condition], pinned: Option<&NodeKey>) -> Vec<Question> {
         let mut targets: BTreeSet<_> = BTreeSet::new();

@@ -19,7 +19,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::error::ExecutorError;
-use crate::run::{Resolved, Run};
+use crate::run::{Resolved, StepRun};
 
 const LIMITS: AriaLimits = AriaLimits { elements: 150, depth: 100, characters: 20_000 };
 /// How long a page may take to answer, and how long after the deadline of the step.
@@ -33,7 +33,7 @@ struct Around {
     after: AriaTree,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Has the page keep what is around the target. No answer is awaited.
     pub(crate) async fn keep_around(&mut self, target: &Resolved) {
         if !self.keeps() {

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::retry::Tries;
-use crate::run::{Resolved, Run};
+use crate::run::{Resolved, StepRun};
 use crate::script::Resemblance;
 use crate::stage::Target;
 use crate::stop::{Part, Stop, probe_stop};
@@ -32,7 +32,7 @@ const NAMED: usize = 10;
 /// Time to look where else a missing target may be.
 const HINTING: Duration = Duration::from_millis(300);
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Finds the element of `target`, waiting for declared ones until `by`.
     pub(crate) async fn resolve(&mut self, target: &TargetRef, by: Instant) -> Part<Target<Resolved>> {
         let bound = self.step.targets().get(target).cloned();

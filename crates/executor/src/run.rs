@@ -23,8 +23,8 @@ use cuebook_probe::Probe;
 use futures_util::FutureExt as _;
 
 use crate::activity::{NewTab, dialog_fact};
-use crate::gate::{Held, Holder};
-use crate::input::devices::{Armed, Flight, Sent};
+use crate::gate::{Holder, PendingRequest};
+use crate::input::devices::{Armed, Flight, SentGesture};
 use crate::lanes::Lanes;
 use crate::late::end_of;
 use crate::options::{BeforeUnload, ExecutorOptions};
@@ -77,7 +77,7 @@ pub(crate) enum Entered {
 /// Time that is kept back from a wait, to report why it failed.
 const ANSWERING: Duration = Duration::from_millis(500);
 
-pub(crate) struct Run<'a> {
+pub(crate) struct StepRun<'a> {
     pub(crate) options: &'a ExecutorOptions,
     pub(crate) redactor: Option<&'a dyn Redactor>,
     /// `true` if any step of this executor entered a secret.
@@ -104,7 +104,7 @@ pub(crate) struct Run<'a> {
     pub(crate) holder: &'a mut Option<Holder>,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Awaits `work`, unless something ends the step first.
     pub(crate) async fn race<T>(&mut self, stage: Stage, work: impl Future<Output = T>) -> Part<T> {
         let mut work = std::pin::pin!(work);
@@ -121,7 +121,7 @@ impl Run<'_> {
     }
 
     /// Has a held request decided, and returns how long that took: it does not count as time of the step.
-    pub(crate) async fn judge(&mut self, held: Held) -> Part<Duration> {
+    pub(crate) async fn judge(&mut self, held: PendingRequest) -> Part<Duration> {
         let begun = Instant::now();
         self.gate.judge(self.step, &held.request).await.map_err(Stop::Failed)?;
         held.release();
@@ -175,7 +175,7 @@ impl Run<'_> {
     }
 
     /// Begins an armed gesture.
-    pub(crate) fn send(&mut self, armed: Armed) -> Part<Sent> {
+    pub(crate) fn send(&mut self, armed: Armed) -> Part<SentGesture> {
         self.last_check()?;
         Ok(armed.send(&mut self.looking))
     }

@@ -40,10 +40,10 @@ impl Awaited {
 
     /// Until when to wait for it; `None` if there is no need to. `quiet`: since when the requests of the step are
     /// answered. `answer`: whether the page has answered the input.
-    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, answer: Answer) -> Option<Instant> {
+    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, answer: ResponseState) -> Option<Instant> {
         let due = match (self.held_at, self.since) {
             (Some(_), _) if !self.lasts => return None,
-            (Some(_), Some(_)) if answer == Answer::Given => quiet.map_or(until, |quiet| quiet.min(until)),
+            (Some(_), Some(_)) if answer == ResponseState::Given => quiet.map_or(until, |quiet| quiet.min(until)),
             _ => until,
         };
         (now < due).then_some(due)
@@ -53,7 +53,7 @@ impl Awaited {
 /// Progress of the page's answer to the input: its own listeners have run, and it has drawn the result. Later changes
 /// are found by the ledger of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum ResponseState {
     Awaited,
     Asked,
     Given,
@@ -89,7 +89,7 @@ pub(crate) struct Settling {
     lingers: bool,
     /// Frames that have not answered for the first time.
     first_round: usize,
-    answer: Answer,
+    answer: ResponseState,
     watches_network: bool,
 }
 
@@ -97,7 +97,7 @@ impl Settling {
     /// Of a step that awaits these. `lingers`: it states no condition; its requests are waited for until `lingers_by`.
     pub(crate) fn new(awaited: &[Awaited], frames: usize, lingers: bool, lingers_by: Instant, now: Instant) -> Self {
         let watches_network = awaited.iter().any(|one| needs_network(&one.condition));
-        Self { begun: now, lingers_by, lingers, first_round: frames, answer: Answer::Awaited, watches_network }
+        Self { begun: now, lingers_by, lingers, first_round: frames, answer: ResponseState::Awaited, watches_network }
     }
 
     /// Judges what is known now. `events`: what there is besides samples.
@@ -111,17 +111,17 @@ impl Settling {
 
     /// The page is to be asked now for its answer to the input: a default condition holds that has to last.
     pub(crate) fn wants_answer(&self, awaited: &[Awaited]) -> bool {
-        self.answer == Answer::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some())
+        self.answer == ResponseState::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some())
     }
 
     /// The page was asked for its answer; `can_answer`: its document is watched.
     pub(crate) const fn asked(&mut self, can_answer: bool) {
-        self.answer = if can_answer { Answer::Asked } else { Answer::Given };
+        self.answer = if can_answer { ResponseState::Asked } else { ResponseState::Given };
     }
 
     /// The page has answered the input.
     pub(crate) const fn answered(&mut self) {
-        self.answer = Answer::Given;
+        self.answer = ResponseState::Given;
     }
 
     /// A watched frame has told what changed.

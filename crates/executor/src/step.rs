@@ -25,14 +25,14 @@ use crate::error::ExecutorError;
 use crate::hit_target::Sealed;
 use crate::options::ScreenshotMode;
 use crate::redaction::{scrub, scrub_text};
-use crate::run::{Entered, Resolved, Run};
+use crate::run::{Entered, Resolved, StepRun};
 use crate::script::Need;
 use crate::settling::Awaited;
 use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, failed, gone_stop};
 use crate::verdicts::{Ruling, rule};
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Runs the step to its outcome. Once input was sent there is always one, even if the machinery breaks: the input must
     /// be recorded.
     pub(crate) async fn run<S: SecretSource, A: ArtifactSink>(

@@ -70,7 +70,7 @@ pub(crate) enum Exchange {
 pub(crate) struct Traffic {
     main_frame: String,
     /// Requests since the input.
-    requests: Vec<Sent>,
+    requests: Vec<SentRequest>,
     /// Documents that began since the input.
     documents: BTreeSet<String>,
     /// When a request of the step was last answered.
@@ -88,7 +88,7 @@ pub(crate) struct Traffic {
 
 /// A request since the input.
 #[derive(Debug)]
-struct Sent {
+struct SentRequest {
     fact: RequestFact,
     is_polling: bool,
     /// A document, or requested by a script of a document from before the input. The resources of a new document say
@@ -224,7 +224,7 @@ impl Traffic {
         is_quiet
     }
 
-    fn of_step(&self) -> impl Iterator<Item = &Sent> {
+    fn of_step(&self) -> impl Iterator<Item = &SentRequest> {
         self.requests.iter().filter(|sent| sent.is_of_step && !sent.is_polling)
     }
 
@@ -260,7 +260,14 @@ impl Traffic {
                     *times = times.saturating_add(1);
                 }
                 let position = (self.requests.len() < MAX_REQUESTS).then(|| {
-                    self.requests.push(Sent { fact, is_polling, is_of_step, is_main, is_answered: false, read: None });
+                    self.requests.push(SentRequest {
+                        fact,
+                        is_polling,
+                        is_of_step,
+                        is_main,
+                        is_answered: false,
+                        read: None,
+                    });
                     self.requests.len() - 1
                 });
                 // Streams stay open: they are no sign of work.

@@ -10,7 +10,7 @@ use crate::folder::Folder;
 use crate::format::Format;
 use crate::job::{Exported, Job, Options};
 use crate::mind2web::Mind2Web;
-use crate::source::Run;
+use crate::source::RunSource;
 use crate::steplog::StepLog;
 use crate::{har, otlp, parquet, playwright};
 
@@ -28,7 +28,7 @@ pub fn export(
     let mut ids = BTreeSet::new();
     let mut found = Vec::new();
     for dir in runs {
-        match Run::open(dir) {
+        match RunSource::open(dir) {
             Ok(run) if ids.insert(run.id.clone()) => found.push(run),
             Ok(run) => {
                 exported.unreadable.push(format!("{}: a run of this id is exported already", run.path().display()))

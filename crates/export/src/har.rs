@@ -21,10 +21,10 @@ use crate::folder::Part;
 use crate::format::Redaction;
 use crate::job::Job;
 use crate::locating;
-use crate::source::{Pages, Run, Seen};
+use crate::source::{ExportEntry, Pages, RunSource};
 
 /// Writes the archive of a run.
-pub(crate) fn archive(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
+pub(crate) fn archive(job: &mut Job<'_>, run: &RunSource, part: &mut Part) -> Result<(), ExportError> {
     let creator = json!({ "name": "cuebook", "version": env!("CARGO_PKG_VERSION") });
     part.write(format!("{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"entries\":[").as_bytes())?;
     // What personal data headers and bodies hold cannot be told.
@@ -33,11 +33,11 @@ pub(crate) fn archive(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(
     let mut steps = Vec::new();
     job.read(run, &mut |seen, _: &Pages| {
         let record = match seen {
-            Seen::Header(header) => {
+            ExportEntry::Header(header) => {
                 browser = header.browser;
                 return Ok(());
             }
-            Seen::Step(record) => record,
+            ExportEntry::Step(record) => record,
             _ => return Ok(()),
         };
         let entries = entries(&record);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::ExportError;
 use crate::folder::{Folder, Part, Unit};
 use crate::format::{Format, Redaction};
-use crate::source::{Pages, Reader, Run, Seen, digest};
+use crate::source::{ExportEntry, Pages, Reader, RunSource, digest};
 
 /// Options of an export and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +42,11 @@ pub struct Exported {
 /// A format of which a line is a record.
 pub(crate) trait Lines {
     /// Writes the records of the next entry of a run, and any files that go with them.
-    fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError>;
+    fn take(&mut self, run: &RunSource, seen: ExportEntry, pages: &Pages, out: &mut Out<'_>)
+    -> Result<(), ExportError>;
 
     /// Writes the records that remain at the end of a run.
-    fn end(&mut self, _run: &Run, _out: &mut Out<'_>) -> Result<(), ExportError> {
+    fn end(&mut self, _run: &RunSource, _out: &mut Out<'_>) -> Result<(), ExportError> {
         Ok(())
     }
 
@@ -122,7 +123,7 @@ impl<'a> Job<'a> {
 
 impl Job<'_> {
     /// Reads a run. What cannot be read is noted, and returned.
-    pub(crate) fn read(&mut self, run: &Run, reader: &mut dyn Reader) -> Result<Option<String>, ExportError> {
+    pub(crate) fn read(&mut self, run: &RunSource, reader: &mut dyn Reader) -> Result<Option<String>, ExportError> {
         let problem = run.read(self.redaction, reader)?;
         self.exported.unreadable.extend(problem.clone());
         self.read += 1;
@@ -143,7 +144,7 @@ impl Job<'_> {
     }
 
     /// One file of lines for all runs.
-    pub(crate) fn lines(&mut self, runs: &[Run], name: &str, format: &mut dyn Lines) -> Result<(), ExportError> {
+    pub(crate) fn lines(&mut self, runs: &[RunSource], name: &str, format: &mut dyn Lines) -> Result<(), ExportError> {
         let unit = Unit { name: name.to_owned(), inputs: inputs(runs), ..Unit::default() };
         if self.is_kept(&unit, runs.len()) {
             return Ok(());
@@ -167,9 +168,9 @@ impl Job<'_> {
     /// One file for each run.
     pub(crate) fn each(
         &mut self,
-        runs: &[Run],
+        runs: &[RunSource],
         extension: &str,
-        format: &dyn Fn(&mut Self, &Run, &mut Part) -> Result<(), ExportError>,
+        format: &dyn Fn(&mut Self, &RunSource, &mut Part) -> Result<(), ExportError>,
     ) -> Result<(), ExportError> {
         for run in runs {
             let name = format!("{}.{extension}", run.name());
@@ -196,7 +197,7 @@ impl Job<'_> {
 }
 
 /// Stands for the content of these runs.
-pub(crate) fn inputs<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
+pub(crate) fn inputs<'a>(runs: impl IntoIterator<Item = &'a RunSource>) -> String {
     let parts: Vec<Vec<u8>> =
         runs.into_iter().flat_map(|run| [run.id.clone().into_bytes(), run.bytes.to_le_bytes().to_vec()]).collect();
     // What an earlier version of this program wrote is not what this one writes.

@@ -18,7 +18,7 @@ use crate::error::ExportError;
 use crate::format::Redaction;
 use crate::job::{Lines, Out};
 use crate::locating;
-use crate::source::{Pages, Run, Seen};
+use crate::source::{ExportEntry, Pages, RunSource};
 
 #[derive(Serialize)]
 struct Row {
@@ -65,14 +65,20 @@ pub(crate) struct Mind2Web {
 }
 
 impl Lines for Mind2Web {
-    fn take(&mut self, run: &Run, seen: Seen, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
+    fn take(
+        &mut self,
+        run: &RunSource,
+        seen: ExportEntry,
+        pages: &Pages,
+        out: &mut Out<'_>,
+    ) -> Result<(), ExportError> {
         match seen {
-            Seen::Header(header) => {
+            ExportEntry::Header(header) => {
                 let host = |url: &String| Some(Url::parse(url).ok()?.host_str()?.to_owned());
                 self.website = header.url.as_ref().and_then(host).unwrap_or_default();
                 self.task = header.task.unwrap_or_default();
             }
-            Seen::Step(record) if record.result == StepResult::Ok && record.origin != StepOrigin::Start => {
+            ExportEntry::Step(record) if record.result == StepResult::Ok && record.origin != StepOrigin::Start => {
                 let page = record.observation.and_then(|id| pages.get(id));
                 if let Some(row) = page.and_then(|page| self.row(&record, page)) {
                     let screenshot = screenshot(run, &record, out)?;
@@ -84,7 +90,7 @@ impl Lines for Mind2Web {
         Ok(())
     }
 
-    fn end(&mut self, _run: &Run, out: &mut Out<'_>) -> Result<(), ExportError> {
+    fn end(&mut self, _run: &RunSource, out: &mut Out<'_>) -> Result<(), ExportError> {
         let rows = std::mem::take(&mut self.rows);
         let reprs: Vec<String> = rows.iter().map(|row| row.target_action_reprs.clone()).collect();
         for (index, row) in rows.into_iter().enumerate() {
@@ -166,7 +172,7 @@ fn entry(candidate: &Candidate, is_target: bool) -> Entry {
 }
 
 /// The picture of the page before the step, copied next to the rows.
-fn screenshot(run: &Run, record: &StepRecord, out: &mut Out<'_>) -> Result<Option<String>, ExportError> {
+fn screenshot(run: &RunSource, record: &StepRecord, out: &mut Out<'_>) -> Result<Option<String>, ExportError> {
     let is_wanted = out.redaction() == Redaction::None;
     let picture = record.artifacts.iter().find(|one| is_wanted && one.kind == "screenshotBefore");
     let Some((picture, bytes)) = picture.and_then(|picture| Some((picture, run.picture(picture)?))) else {

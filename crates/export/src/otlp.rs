@@ -16,7 +16,7 @@ use crate::error::ExportError;
 use crate::folder::Part;
 use crate::job::Job;
 use crate::locating;
-use crate::source::{Pages, Run, Seen, digest, word};
+use crate::source::{ExportEntry, Pages, RunSource, digest, word};
 
 /// Spans of a line: about 200 KiB, which collectors take in one request.
 const LINE: usize = 256;
@@ -26,16 +26,16 @@ const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
 
 /// Writes the trace of a run.
-pub(crate) fn trace(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
+pub(crate) fn trace(job: &mut Job<'_>, run: &RunSource, part: &mut Part) -> Result<(), ExportError> {
     let mut trace =
         Trace { run: &run.id, header: None, end: None, time: (run.started_ms, run.started_ms), spans: Vec::new() };
     job.read(run, &mut |seen, _: &Pages| {
         match seen {
-            Seen::Header(header) => trace.header = Some(header),
-            Seen::Planning(record) => trace.chat(&record),
-            Seen::Step(record) => trace.tool(&record),
-            Seen::End(end) => trace.end = Some(end),
-            Seen::Observed(_) => {}
+            ExportEntry::Header(header) => trace.header = Some(header),
+            ExportEntry::Planning(record) => trace.chat(&record),
+            ExportEntry::Step(record) => trace.tool(&record),
+            ExportEntry::End(end) => trace.end = Some(end),
+            ExportEntry::Observed(_) => {}
         }
         if trace.spans.len() < LINE { Ok(()) } else { part.line(&trace.request()) }
     })?;

@@ -23,7 +23,7 @@ use crate::redaction::Redact as _;
 const KEPT: usize = 8;
 
 /// A run that can be exported: its log has a header.
-pub(crate) struct Run {
+pub(crate) struct RunSource {
     dir: RunDir,
     /// The id in its log.
     pub(crate) id: String,
@@ -36,7 +36,7 @@ pub(crate) struct Run {
 }
 
 /// Entry of a log that formats read, in the log's order.
-pub(crate) enum Seen {
+pub(crate) enum ExportEntry {
     Header(Box<RunHeader>),
     /// A page, with its content where that can be read.
     Observed(Box<ObservationRecord>),
@@ -45,7 +45,7 @@ pub(crate) enum Seen {
     End(Box<RunEnd>),
 }
 
-impl Seen {
+impl ExportEntry {
     /// Without what the profile removes; `None` for entries that no format reads.
     fn redacted(entry: Entry, redaction: Redaction) -> Result<Option<Self>, ExportError> {
         Ok(Some(match entry {
@@ -62,11 +62,11 @@ impl Seen {
 /// Reader of the entries of a run.
 pub(crate) trait Reader {
     /// Takes the next entry. `pages` are the pages that were observed last.
-    fn take(&mut self, seen: Seen, pages: &Pages) -> Result<(), ExportError>;
+    fn take(&mut self, seen: ExportEntry, pages: &Pages) -> Result<(), ExportError>;
 }
 
-impl<F: FnMut(Seen, &Pages) -> Result<(), ExportError>> Reader for F {
-    fn take(&mut self, seen: Seen, pages: &Pages) -> Result<(), ExportError> {
+impl<F: FnMut(ExportEntry, &Pages) -> Result<(), ExportError>> Reader for F {
+    fn take(&mut self, seen: ExportEntry, pages: &Pages) -> Result<(), ExportError> {
         self(seen, pages)
     }
 }
@@ -92,7 +92,7 @@ impl Pages {
     }
 }
 
-impl Run {
+impl RunSource {
     /// Reads the first and the last line of its log.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Run {
                     Err(error) => problem = problem.or_else(|| Some(problem_of(&error))),
                 }
             }
-            let Some(seen) = Seen::redacted(entry, redaction)? else { continue };
+            let Some(seen) = ExportEntry::redacted(entry, redaction)? else { continue };
             reader.take(seen, &pages)?;
         }
         Ok(problem)

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::error::ExportError;
 use crate::job::{Lines, Out};
 use crate::locating;
-use crate::source::{Pages, Run, Seen};
+use crate::source::{ExportEntry, Pages, RunSource};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,9 +97,15 @@ fn verdicts(judged: &[Judged]) -> BTreeMap<String, Option<bool>> {
 pub(crate) struct StepLog;
 
 impl Lines for StepLog {
-    fn take(&mut self, _run: &Run, seen: Seen, _pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
+    fn take(
+        &mut self,
+        _run: &RunSource,
+        seen: ExportEntry,
+        _pages: &Pages,
+        out: &mut Out<'_>,
+    ) -> Result<(), ExportError> {
         match seen {
-            Seen::Step(record) => out.line(&Record::new(&record)),
+            ExportEntry::Step(record) => out.line(&Record::new(&record)),
             _ => Ok(()),
         }
     }

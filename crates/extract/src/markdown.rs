@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_the_content_is_left_out_and_an_aside_of_the_content_is_not() {
+    fn what_is_beside_the_content_is_left_out_and_an_aside_within_it_is_not() {
         let html = "<body><aside><p>Win a car</p></aside><main><p>Rain is likely.</p><aside><p>By 90 %</p></aside></main>\
                     <div><aside><p>Cheap loans</p></aside></div></body>";
         assert_eq!(markdown(html, "https://a.test/", Extent::Page), "Rain is likely.\n\nBy 90 %");

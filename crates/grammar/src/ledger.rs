@@ -17,7 +17,7 @@ use crate::secret::{FactText, WireText};
 
 /// A value that a step entered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct EnteredValue {
     /// Field that received the value.
     pub field: NodeKey,
     /// Name of the field for messages, such as `textbox "City"`.
@@ -43,7 +43,7 @@ pub enum Reading {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
     /// Value that was entered.
-    pub held: Held,
+    pub held: EnteredValue,
     /// Value that the field holds instead.
     pub holds: FactText,
 }
@@ -51,7 +51,7 @@ pub struct Loss {
 /// The values that the steps of a run entered, in order; the last for each field.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    held: Vec<Held>,
+    held: Vec<EnteredValue>,
 }
 
 /// The most values that are kept; the oldest go first.
@@ -59,7 +59,7 @@ const MOST: usize = 200;
 
 impl Ledger {
     /// A step entered a value.
-    pub fn enter(&mut self, held: Held) {
+    pub fn enter(&mut self, held: EnteredValue) {
         self.held.retain(|one| one.field != held.field);
         self.held.push(held);
         let surplus = self.held.len().saturating_sub(MOST);
@@ -111,7 +111,7 @@ impl Ledger {
     }
 }
 
-impl Held {
+impl EnteredValue {
     fn lost(&self, now: Reading) -> Option<Loss> {
         let Reading::Holds(holds) = now else { return None };
         let is_there = match (&self.value, &holds) {
@@ -188,7 +188,7 @@ mod tests {
     fn ledger(value: &str, suggests: bool) -> Ledger {
         let mut ledger = Ledger::default();
         let again = again(&typed("c1", value), &clear(value), suggests);
-        ledger.enter(Held {
+        ledger.enter(EnteredValue {
             field: key(1),
             called: "textbox \"City\"".to_owned(),
             value: clear(value),

@@ -455,7 +455,7 @@ mod tests {
     use crate::outcome::{Cause, Stage, StepFailure};
     use crate::policy::{PolicyFile, RegisteredAction};
     use crate::sample;
-    use crate::seam::Left;
+    use crate::seam::RemainingBudget;
     use crate::verdict::Verdict;
     use crate::wire::{self, ShortText};
 
@@ -492,7 +492,7 @@ mod tests {
             memory: Some("the blue one costs 35.90"),
             failed_now: &failed_now,
             now_ms: Some(1_709_164_800_000),
-            left: Some(Left { plans: 7, time: Duration::from_secs(90) }),
+            left: Some(RemainingBudget { plans: 7, time: Duration::from_secs(90) }),
             ..PlanRequest::new("Log in as ann", &page, &policy)
         };
         let violation = Violation::new(crate::plan::ViolationCode::UnknownTarget, "/steps/0/targetRef", "saw c9");

@@ -161,7 +161,7 @@ pub struct PlanRequest<'a> {
     /// The time, in milliseconds since 1970; `None` if it does not matter.
     pub now_ms: Option<u64>,
     /// Remaining budgets of the run; `None` if it has none.
-    pub left: Option<Left>,
+    pub left: Option<RemainingBudget>,
 }
 
 /// The most characters of [`PlanRequest::memory`].
@@ -169,7 +169,7 @@ pub const MEMORY: usize = 300;
 
 /// Remaining budgets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct RemainingBudget {
     /// Plans left, including the one that is asked for.
     pub plans: u32,
     /// Time left for the run.

@@ -113,7 +113,7 @@ fn with_later_members(mut document: Value, pointers: &[&str]) -> Value {
 }
 
 #[test]
-fn members_of_a_later_minor_version_are_ignored_and_another_major_version_is_refused() {
+fn members_of_a_later_minor_version_are_ignored_and_another_major_refused() {
     let page = sample::page("textbox \"Email\"\nbutton \"Log in\"");
     let own = serde_json::to_value(&page).unwrap();
     let inner = ["/viewport", "/frames/0", "/candidates/0", "/candidates/0/fingerprint", "/sketch"];

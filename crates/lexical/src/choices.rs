@@ -7,8 +7,8 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::role::Role;
 
 use crate::fields::{self, option_of, turned};
-use crate::page::{Found, Page};
-use crate::phrase::{Amount, Phrase, SaidKind};
+use crate::page::{Page, PhraseMatch};
+use crate::phrase::{Amount, Phrase, WordKind};
 use crate::served::{Served, click_on};
 use crate::text::Span;
 
@@ -71,7 +71,7 @@ pub(crate) fn choose(page: &Page<'_>, body: Span<'_>) -> Served {
         for at in (1..body.len()).rev() {
             let list = Phrase::of(body.cut(0, at));
             if !list.is_bare()
-                && let Found::One(list) = page.find(&list, &lists)
+                && let PhraseMatch::One(list) = page.find(&list, &lists)
                 && option_of(list, body.from(at).raw()).is_some()
             {
                 return steps([Item::Option(list, body.from(at).raw().to_owned())]).unwrap_or_else(Served::Ask);
@@ -100,7 +100,7 @@ fn one<'a>(page: &Page<'a>, item: Span<'_>, list: Option<(&Phrase, &[&'a Candida
     };
     let text = phrase.quoted.first().filter(|_| phrase.quoted.len() == 1).unwrap_or(&phrase.raw);
     // `the option UTC`
-    let said = phrase.said.iter().filter(|said| said.kind != SaidKind::Role).map(|said| said.word.as_str());
+    let said = phrase.said.iter().filter(|said| said.kind != WordKind::Role).map(|said| said.word.as_str());
     let bare = said.collect::<Vec<_>>().join(" ");
     let lists = page.all(|candidate| candidate.supports(Capability::Options) && of_list(candidate));
     let mut found: Vec<Item<'a>> = Vec::new();
@@ -133,15 +133,15 @@ fn one<'a>(page: &Page<'a>, item: Span<'_>, list: Option<(&Phrase, &[&'a Candida
         _ => phrase.clone(),
     };
     match page.find(&in_group, &choosable) {
-        Found::One(control) => found.push(Item::Control(control)),
-        Found::Several(several) => found.extend(several.into_iter().map(Item::Control)),
-        Found::Nothing(nearest) if found.is_empty() => {
+        PhraseMatch::One(control) => found.push(Item::Control(control)),
+        PhraseMatch::Several(several) => found.extend(several.into_iter().map(Item::Control)),
+        PhraseMatch::Nothing(nearest) if found.is_empty() => {
             return Err(match (&lists[..], list) {
                 ([only], Some(_)) => fields::choose(only, &[text]).err().map_or(Served::NotUnderstood, Served::Ask),
                 _ => Served::missing(&phrase.raw, &nearest),
             });
         }
-        Found::Nothing(_) => {}
+        PhraseMatch::Nothing(_) => {}
     }
     if let Some(at) = found.iter().position(|item| page.chosen == Some(candidate_of(item).id)) {
         return Ok(found.swap_remove(at));
@@ -198,16 +198,16 @@ pub(crate) fn toggle(page: &Page<'_>, body: Span<'_>, on: bool) -> Served {
     let means_all = (all.amount == Amount::All && all.is_bare()) || same_word(main, &["everything", "all"]);
     let named = |span: Span<'_>| -> Result<Vec<CandidateId>, Served> {
         let whole = Phrase::of(span);
-        if let Found::One(only) = page.find(&whole, &fits) {
+        if let PhraseMatch::One(only) = page.find(&whole, &fits) {
             return Ok(vec![only.id]);
         }
         let mut out = Vec::new();
         for item in items(span) {
             let phrase = Phrase::of(item);
             match page.find(&phrase, &fits) {
-                Found::One(only) => out.push(only.id),
-                Found::Several(several) => return Err(Served::several(&phrase.raw, &several)),
-                Found::Nothing(nearest) => return Err(Served::missing(&phrase.raw, &nearest)),
+                PhraseMatch::One(only) => out.push(only.id),
+                PhraseMatch::Several(several) => return Err(Served::several(&phrase.raw, &several)),
+                PhraseMatch::Nothing(nearest) => return Err(Served::missing(&phrase.raw, &nearest)),
             }
         }
         Ok(out)

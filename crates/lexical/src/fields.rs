@@ -16,7 +16,7 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 
 use crate::lexicon::{RoleWord, Verb};
-use crate::page::{Found, Page, is_field, is_text_field, same};
+use crate::page::{Page, PhraseMatch, is_field, is_text_field, same};
 use crate::phrase::{Amount, Phrase};
 use crate::served::Served;
 use crate::text::{Kind, Span, Token, words};
@@ -185,13 +185,13 @@ fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Resu
     let mut consider = |field: Span<'_>, given: Span<'_>, read: &mut Vec<Entry<'a>>| {
         let Some(given) = value(given) else { return };
         match field_of(page, verb, field, &given) {
-            Found::One(candidate) if !read.contains(&(candidate, given.clone())) => read.push((candidate, given)),
-            Found::One(_) => {}
-            Found::Several(several) => trouble = Trouble::Several(field.raw().to_owned(), several),
-            Found::Nothing(nearest) if matches!(trouble, Trouble::Unread) => {
+            PhraseMatch::One(candidate) if !read.contains(&(candidate, given.clone())) => read.push((candidate, given)),
+            PhraseMatch::One(_) => {}
+            PhraseMatch::Several(several) => trouble = Trouble::Several(field.raw().to_owned(), several),
+            PhraseMatch::Nothing(nearest) if matches!(trouble, Trouble::Unread) => {
                 trouble = Trouble::Nothing(field.raw().to_owned(), nearest);
             }
-            Found::Nothing(_) => {}
+            PhraseMatch::Nothing(_) => {}
         }
     };
     for at in 1..span.len().saturating_sub(1) {
@@ -218,7 +218,7 @@ fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Resu
         let is_cut = field.tokens.last().is_some_and(|last| last.is_any(INTO) || last.is_any(LINKS));
         if !is_cut
             && !Phrase::of(field).is_bare()
-            && let Found::One(candidate) = field_of(page, verb, field, &given)
+            && let PhraseMatch::One(candidate) = field_of(page, verb, field, &given)
         {
             return Ok((candidate, given));
         }
@@ -241,27 +241,27 @@ fn single<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, is_all: bool) -> Resu
 }
 
 /// The field that a span names.
-fn field_of<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, value: &Value) -> Found<'a> {
+fn field_of<'a>(page: &Page<'a>, verb: Verb, span: Span<'_>, value: &Value) -> PhraseMatch<'a> {
     let phrase = Phrase::of(span);
     let fits = |candidate: &Candidate| match verb {
         Verb::Set => is_field(candidate) && !matches!(candidate.role, cuebook_grammar::role::Role::Radio),
         _ => is_field(candidate) && !candidate.supports(Capability::CheckOn),
     };
     let found = page.find(&phrase, &fits);
-    if !matches!(found, Found::Nothing(_)) {
+    if !matches!(found, PhraseMatch::Nothing(_)) {
         return found;
     }
     // A password field counts under any name.
     if same(&phrase.raw, "password")
         && let [only] = page.all(|candidate| is_text_field(candidate) && candidate.is_sensitive())[..]
     {
-        return Found::One(only);
+        return PhraseMatch::One(only);
     }
     // `set Delivery to Express`: a button of the group of that name.
     if let (Verb::Set, Value::Text(text)) = (verb, value) {
         let option = Phrase::named(&format!("{text} {}", phrase.raw));
-        if let Found::One(radio) = page.find(&option, &|c| c.role == cuebook_grammar::role::Role::Radio) {
-            return Found::One(radio);
+        if let PhraseMatch::One(radio) = page.find(&option, &|c| c.role == cuebook_grammar::role::Role::Radio) {
+            return PhraseMatch::One(radio);
         }
     }
     found

@@ -9,7 +9,7 @@ use cuebook_grammar::wire::ShortText;
 
 use crate::fields::{Value, give};
 use crate::lexicon::Verb;
-use crate::page::{Found, Page, is_button, is_pressed, is_text_field};
+use crate::page::{Page, PhraseMatch, is_button, is_pressed, is_text_field};
 use crate::phrase::Phrase;
 use crate::served::{Past, Served, click_on};
 use crate::text::{Kind, Span, words};
@@ -132,7 +132,7 @@ fn send(page: &Page<'_>, field: &Candidate, names: &[&str]) -> Step {
     let in_form = |candidate: &Candidate| is_button(candidate) && candidate.form == field.form;
     let all = page.all(in_form);
     let called = names.iter().find_map(|name| match page.find(&Phrase::named(name), &in_form) {
-        Found::One(button) => Some(button),
+        PhraseMatch::One(button) => Some(button),
         _ => None,
     });
     let only = if let [only] = all[..] { Some(only) } else { None };
@@ -149,8 +149,8 @@ fn send(page: &Page<'_>, field: &Candidate, names: &[&str]) -> Step {
 fn link(page: &Page<'_>) -> Served {
     let phrase = Phrase::named("log in");
     match page.find(&phrase, &is_pressed) {
-        Found::One(control) => Served::Leaves(vec![click_on(control)]),
-        Found::Several(several) => Served::several("log in", &several),
-        Found::Nothing(nearest) => Served::missing("a form to log in with", &nearest),
+        PhraseMatch::One(control) => Served::Leaves(vec![click_on(control)]),
+        PhraseMatch::Several(several) => Served::several("log in", &several),
+        PhraseMatch::Nothing(nearest) => Served::missing("a form to log in with", &nearest),
     }
 }

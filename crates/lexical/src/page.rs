@@ -14,7 +14,7 @@ use cuebook_grammar::role::Role;
 use cuebook_grammar::text_match::collapse_white_space;
 
 use crate::lexicon::{Ordinal, RoleWord};
-use crate::phrase::{Phrase, Said, SaidKind};
+use crate::phrase::{Phrase, PhraseWord, WordKind};
 use crate::text::words;
 
 /// A candidate with normalised texts.
@@ -37,7 +37,7 @@ pub(crate) struct Page<'a> {
 
 /// The result of matching a phrase.
 #[derive(Clone, Debug)]
-pub(crate) enum Found<'a> {
+pub(crate) enum PhraseMatch<'a> {
     One(&'a Candidate),
     /// Several that fit equally well, in the order of the page.
     Several(Vec<&'a Candidate>),
@@ -108,17 +108,17 @@ impl<'a> Page<'a> {
     }
 
     /// Matches a phrase among the candidates that fit.
-    pub(crate) fn find(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> Found<'a> {
+    pub(crate) fn find(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> PhraseMatch<'a> {
         let found = self.find_unasked(phrase, fits);
-        let (Found::Several(choices) | Found::Nothing(choices)) = &found else { return found };
+        let (PhraseMatch::Several(choices) | PhraseMatch::Nothing(choices)) = &found else { return found };
         let chosen = choices.iter().find(|candidate| self.chosen == Some(candidate.id));
-        chosen.map_or(found.clone(), |chosen| Found::One(chosen))
+        chosen.map_or(found.clone(), |chosen| PhraseMatch::One(chosen))
     }
 
-    fn find_unasked(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> Found<'a> {
+    fn find_unasked(&self, phrase: &Phrase, fits: &dyn Fn(&Candidate) -> bool) -> PhraseMatch<'a> {
         let (equal, needs_ordinal) = self.best(phrase, fits);
         if equal.is_empty() {
-            return Found::Nothing(self.nearest(phrase, fits));
+            return PhraseMatch::Nothing(self.nearest(phrase, fits));
         }
         if let Some(ordinal) = phrase.ordinal.filter(|_| needs_ordinal) {
             // The first or last is not known if a part of the page is not observed.
@@ -129,14 +129,14 @@ impl<'a> Page<'a> {
             // A single one has no first: the word may belong to a name that is absent.
             let counts = equal.len() > 1 || phrase.is_bare();
             return match ordinal.pick(&equal).filter(|_| is_seen && counts) {
-                Some(one) => Found::One(one),
-                None => Found::Nothing(equal.into_iter().take(MAX_NEAREST).collect()),
+                Some(one) => PhraseMatch::One(one),
+                None => PhraseMatch::Nothing(equal.into_iter().take(MAX_NEAREST).collect()),
             };
         }
         match equal[..] {
-            [only] if !only.ambiguous => Found::One(only),
-            [first, ..] if leads_to_one_place(&equal) => Found::One(first),
-            _ => Found::Several(equal),
+            [only] if !only.ambiguous => PhraseMatch::One(only),
+            [first, ..] if leads_to_one_place(&equal) => PhraseMatch::One(first),
+            _ => PhraseMatch::Several(equal),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Page<'a> {
             let own = || view.names.iter().flat_map(|name| words(name));
             let texts = || view.names.iter().map(|name| name.to_lowercase());
             if quoted.is_empty() {
-                phrase.said.iter().any(|said| said.kind == SaidKind::Name && own().any(|word| word == said.word))
+                phrase.said.iter().any(|said| said.kind == WordKind::Name && own().any(|word| word == said.word))
             } else {
                 quoted.iter().any(|quoted| texts().any(|text| text.contains(quoted)))
             }
@@ -260,22 +260,22 @@ impl<'a> View<'a> {
         }
         // A heading of the page explains a word only if another word distinguishes this candidate.
         let in_context = |word: &String| self.context.contains(word);
-        let tells = !quoted.is_empty() || rest.iter().any(|said| said.kind == SaidKind::Name && in_context(&said.word));
+        let tells = !quoted.is_empty() || rest.iter().any(|said| said.kind == WordKind::Name && in_context(&said.word));
         let in_heading = |word: &String| {
             headings.iter().any(|heading| heading == word || heading.strip_suffix('s') == Some(word.as_str()))
         };
         let accounted = rest.iter().all(|said| match said.kind {
-            SaidKind::Name => in_context(&said.word) || (tells && in_heading(&said.word)),
-            SaidKind::Role | SaidKind::Ordinal | SaidKind::Connecting => true,
+            WordKind::Name => in_context(&said.word) || (tells && in_heading(&said.word)),
+            WordKind::Role | WordKind::Ordinal | WordKind::Connecting => true,
         });
         // Of a word for a kind that is written like a name and stands around the candidate, it is the name: `Sally Field`.
-        let is_named = |said: &&Said| in_context(&said.word) && phrase.is_written_as_name(&said.word);
-        let says_role = rest.iter().any(|said| said.kind == SaidKind::Role && !is_named(said));
+        let is_named = |said: &&PhraseWord| in_context(&said.word) && phrase.is_written_as_name(&said.word);
+        let says_role = rest.iter().any(|said| said.kind == WordKind::Role && !is_named(said));
         let is_other_role = says_role && phrase.role.is_some_and(|role| !role.fits(self.candidate));
         if !accounted || (is_other_role && !phrase.role.is_some_and(|role| role.may_be(self.candidate))) {
             return None;
         }
-        let needs_ordinal = rest.iter().any(|said| said.kind == SaidKind::Ordinal);
+        let needs_ordinal = rest.iter().any(|said| said.kind == WordKind::Ordinal);
         Some(Fit { manner: Manner::Named, is_other_role, is_other_case, unsaid: rest.len(), needs_ordinal })
     }
 }

@@ -16,13 +16,13 @@ pub(crate) enum Amount {
 
 /// A word of a phrase, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct PhraseWord {
     pub(crate) word: String,
-    pub(crate) kind: SaidKind,
+    pub(crate) kind: WordKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SaidKind {
+pub(crate) enum WordKind {
     /// A part of a name.
     Name,
     /// The kind of control, or its place on the page.
@@ -40,7 +40,7 @@ pub(crate) struct Phrase {
     pub(crate) raw: String,
     pub(crate) quoted: Vec<String>,
     /// The significant words outside of quotation marks.
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<PhraseWord>,
     /// The kind of control: the first word for one.
     pub(crate) role: Option<RoleWord>,
     pub(crate) ordinal: Option<Ordinal>,
@@ -51,7 +51,7 @@ pub(crate) struct Phrase {
     pub(crate) is_list: bool,
 }
 
-impl SaidKind {
+impl WordKind {
     fn of(word: &str) -> Self {
         if is_connecting(word) { Self::Connecting } else { Self::Name }
     }
@@ -80,15 +80,15 @@ impl Phrase {
             let rest = span.from(at);
             let special = if at == 0 && span.len() > 1 && token.is_any(&["all", "every", "each", "both"]) {
                 phrase.amount = if token.is("both") { Amount::Both } else { Amount::All };
-                Some((1, SaidKind::Role))
+                Some((1, WordKind::Role))
             } else if let Some((ordinal, length)) =
                 ordinal_at(rest).filter(|_| phrase.said.is_empty() && name_from.is_none())
             {
                 phrase.ordinal = Some(ordinal);
-                Some((length, SaidKind::Ordinal))
+                Some((length, WordKind::Ordinal))
             } else if let Some((role, length)) = role_word(rest) {
                 phrase.role = phrase.role.or(Some(role));
-                Some((length, SaidKind::Role))
+                Some((length, WordKind::Role))
             } else {
                 match token.kind {
                     Kind::Quoted => phrase.quoted.push(token.text.clone()),
@@ -96,14 +96,14 @@ impl Phrase {
                     Kind::Mark => phrase.is_list |= token.is_separator(),
                     Kind::Word => {}
                 }
-                (token.kind != Kind::Word).then_some((1, SaidKind::Role))
+                (token.kind != Kind::Word).then_some((1, WordKind::Role))
             };
             match special {
                 Some((length, kind)) => {
                     phrase.say(span, name_from.take(), at);
                     let text = rest.cut(0, length);
                     if text.tokens.iter().all(|token| token.kind == Kind::Word) {
-                        phrase.said.extend(words(text.raw()).into_iter().map(|word| Said { word, kind }));
+                        phrase.said.extend(words(text.raw()).into_iter().map(|word| PhraseWord { word, kind }));
                     }
                     at += length;
                 }
@@ -114,9 +114,9 @@ impl Phrase {
             }
         }
         phrase.say(span, name_from, span.len());
-        if phrase.quoted.is_empty() && phrase.said.iter().all(|said| said.kind == SaidKind::Connecting) {
+        if phrase.quoted.is_empty() && phrase.said.iter().all(|said| said.kind == WordKind::Connecting) {
             // `To` may be the whole name of a field.
-            phrase.said.iter_mut().for_each(|said| said.kind = SaidKind::Name);
+            phrase.said.iter_mut().for_each(|said| said.kind = WordKind::Name);
         }
         phrase
     }
@@ -126,13 +126,13 @@ impl Phrase {
         let Some(from) = from else { return };
         let run = span.cut(from, to);
         let is_name = |word: &str| word == "a" && run.tokens.iter().any(|token| token.text == "A");
-        let kind = |word: &str| if is_name(word) { SaidKind::Name } else { SaidKind::of(word) };
-        self.said.extend(words(run.raw()).into_iter().map(|word| Said { kind: kind(&word), word }));
+        let kind = |word: &str| if is_name(word) { WordKind::Name } else { WordKind::of(word) };
+        self.said.extend(words(run.raw()).into_iter().map(|word| PhraseWord { kind: kind(&word), word }));
     }
 
     /// A phrase that is only a name.
     pub(crate) fn named(name: &str) -> Self {
-        let said = words(name).into_iter().map(|word| Said { kind: SaidKind::of(&word), word }).collect();
+        let said = words(name).into_iter().map(|word| PhraseWord { kind: WordKind::of(&word), word }).collect();
         Self { raw: name.to_owned(), said, ..Self::default() }
     }
 
@@ -146,6 +146,6 @@ impl Phrase {
 
     /// Returns `true` if it has no words but a kind and a choice.
     pub(crate) fn is_bare(&self) -> bool {
-        self.quoted.is_empty() && self.said.iter().all(|said| said.kind != SaidKind::Name)
+        self.quoted.is_empty() && self.said.iter().all(|said| said.kind != WordKind::Name)
     }
 }

@@ -18,7 +18,7 @@ use crate::choices::{choose, toggle};
 use crate::fields::{Value, enter, give, value};
 use crate::lexicon::{Verb, key};
 use crate::login::login;
-use crate::page::{Found, Page, is_button, is_field, is_pressed, is_text_field, same};
+use crate::page::{Page, PhraseMatch, is_button, is_field, is_pressed, is_text_field, same};
 use crate::phrase::Phrase;
 use crate::read::Clause;
 use crate::served::{Past, Served, click_on, clicked};
@@ -32,10 +32,10 @@ fn with_one<'a>(
     serve: impl FnOnce(&'a Candidate) -> Served,
 ) -> Served {
     match page.find(phrase, fits) {
-        Found::One(candidate) => serve(candidate),
-        Found::Several(several) => Served::several(&phrase.raw, &several),
-        Found::Nothing(_) if phrase.is_broken || phrase.raw.is_empty() => Served::NotUnderstood,
-        Found::Nothing(nearest) => Served::missing(&phrase.raw, &nearest),
+        PhraseMatch::One(candidate) => serve(candidate),
+        PhraseMatch::Several(several) => Served::several(&phrase.raw, &several),
+        PhraseMatch::Nothing(_) if phrase.is_broken || phrase.raw.is_empty() => Served::NotUnderstood,
+        PhraseMatch::Nothing(nearest) => Served::missing(&phrase.raw, &nearest),
     }
 }
 
@@ -100,10 +100,10 @@ fn click(candidate: &Candidate, clause: &Clause<'_>) -> Served {
 
 /// Clicks a named candidate. A control to press takes precedence over a field of the same name.
 fn pressed(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
-    if let Found::One(candidate) = page.find(phrase, &is_pressed) {
+    if let PhraseMatch::One(candidate) = page.find(phrase, &is_pressed) {
         return click(candidate, clause);
     }
-    if let Found::Several(several) = page.find(phrase, &is_pressed) {
+    if let PhraseMatch::Several(several) = page.find(phrase, &is_pressed) {
         return Served::several(&phrase.raw, &several);
     }
     with_one(page, phrase, &|_| true, |candidate| click(candidate, clause))
@@ -113,7 +113,7 @@ fn pressed(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
 fn press(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>, past: &Past) -> Served {
     let words: Vec<&str> = clause.body.trimmed(&["the", "key"]).tokens.iter().map(|token| token.lower()).collect();
     match (key(&words.join(" ")), page.find(phrase, &is_pressed)) {
-        (Some(keys), Found::Nothing(nearest)) if nearest.is_empty() => {
+        (Some(keys), PhraseMatch::Nothing(nearest)) if nearest.is_empty() => {
             Served::Leaves(vec![keyed(past.field(page), &keys); clause.times])
         }
         _ => pressed(page, phrase, clause),
@@ -129,9 +129,9 @@ fn keyed(target: Option<&Candidate>, keys: &str) -> Step {
 fn by_name(page: &Page<'_>, clause: &Clause<'_>, past: &Past) -> Served {
     let phrase = Phrase::of(clause.whole);
     match page.find(&phrase, &is_pressed) {
-        Found::One(candidate) => return click(candidate, clause),
-        Found::Several(several) => return Served::several(&phrase.raw, &several),
-        Found::Nothing(_) => {}
+        PhraseMatch::One(candidate) => return click(candidate, clause),
+        PhraseMatch::Several(several) => return Served::several(&phrase.raw, &several),
+        PhraseMatch::Nothing(_) => {}
     }
     let object = Phrase::of(clause.body);
     if clause.whole.starts_with("submit") && object.is_bare() && object.said.iter().all(|said| said.word == "form") {
@@ -142,7 +142,7 @@ fn by_name(page: &Page<'_>, clause: &Clause<'_>, past: &Past) -> Served {
         return enter(page, Verb::Set, clause.whole);
     }
     match page.find(&phrase, &is_pressed) {
-        Found::Nothing(nearest) if clause.verb == Verb::Control => Served::missing(&phrase.raw, &nearest),
+        PhraseMatch::Nothing(nearest) if clause.verb == Verb::Control => Served::missing(&phrase.raw, &nearest),
         _ => Served::NotUnderstood,
     }
 }
@@ -196,16 +196,16 @@ fn search(page: &Page<'_>, body: Span<'_>, next: Option<&Clause<'_>>) -> Served 
     };
     let found = match &field {
         Some(field) => page.find(field, &|candidate| is_text_field(candidate)),
-        None => Found::Several(page.all(searches)),
+        None => PhraseMatch::Several(page.all(searches)),
     };
     let field = match found {
-        Found::One(field) => field,
-        Found::Several(several) => match several[..] {
+        PhraseMatch::One(field) => field,
+        PhraseMatch::Several(several) => match several[..] {
             [only] => only,
             [] => return Served::missing("a search field", &[]),
             _ => return Served::several("the search field", &several),
         },
-        Found::Nothing(nearest) => return Served::missing("the search field", &nearest),
+        PhraseMatch::Nothing(nearest) => return Served::missing("the search field", &nearest),
     };
     let mut steps = match give(field, &text, Verb::Enter) {
         Ok(step) => step.into_iter().collect::<Vec<_>>(),
@@ -332,11 +332,11 @@ fn dialog(page: &Page<'_>, clause: &Clause<'_>) -> Served {
 /// `switch to the Orders tab`: a tab of the page, or one of the browser.
 fn switch_to(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
     let is_tab = |candidate: &Candidate| candidate.role == Role::Tab;
-    if let Found::One(tab) = page.find(phrase, &is_tab) {
+    if let PhraseMatch::One(tab) = page.find(phrase, &is_tab) {
         return click(tab, clause);
     }
     let name = phrase.quoted.first().cloned().unwrap_or_else(|| {
-        let said = phrase.said.iter().filter(|said| said.kind != crate::phrase::SaidKind::Role);
+        let said = phrase.said.iter().filter(|said| said.kind != crate::phrase::WordKind::Role);
         said.map(|said| said.word.as_str()).collect::<Vec<_>>().join(" ")
     });
     let tabs = page.observation.tabs.iter().enumerate().filter(|(_, tab)| same(&name, &tab.title));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cuebook_grammar::Delivery;
 use cuebook_grammar::outcome::Cause;
 
-use crate::done::{Done, Failed, refused};
+use crate::done::{ActionResult, Failed, refused};
 
 /// How long work that has passed its gate may outlast the deadline.
 const GRACE: Duration = Duration::from_millis(500);
@@ -28,7 +28,7 @@ impl Gate {
     ///
     /// # Errors
     /// The step was already reported as late: the work must not act.
-    pub(crate) fn pass(&self) -> Done<()> {
+    pub(crate) fn pass(&self) -> ActionResult<()> {
         match self.0.compare_exchange(Self::OPEN, Self::PASSED, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) | Err(Self::PASSED) => Ok(()),
             Err(_) => Err(Failed::late(Delivery::NotSent)),
@@ -42,7 +42,10 @@ impl Gate {
 }
 
 /// Runs `work` on a blocking thread until the deadline, or [`GRACE`] longer if it has passed its gate.
-pub(crate) async fn blocking(until: Instant, work: impl FnOnce(&Gate) -> Done + Send + 'static) -> Done {
+pub(crate) async fn blocking(
+    until: Instant,
+    work: impl FnOnce(&Gate) -> ActionResult + Send + 'static,
+) -> ActionResult {
     let gate = Gate::default();
     let held = gate.clone();
     let mut working = tokio::task::spawn_blocking(move || work(&held));

@@ -9,7 +9,7 @@ use cuebook_grammar::policy::Denied;
 use serde_json::Value;
 
 /// Result of an action: its delivery, which is its effect outside of this process, and the value that it returned.
-pub(crate) type Done<T = (Delivery, Value)> = Result<T, Failed>;
+pub(crate) type ActionResult<T = (Delivery, Value)> = Result<T, Failed>;
 
 /// A failure, and whether the action may have taken effect nevertheless.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ impl Failed {
 }
 
 /// [`Failed::new`] as an `Err`.
-pub(crate) fn refused<T>(delivery: Delivery, cause: Cause, message: impl Into<String>) -> Done<T> {
+pub(crate) fn refused<T>(delivery: Delivery, cause: Cause, message: impl Into<String>) -> ActionResult<T> {
     Err(Failed::new(delivery, cause, message))
 }
 
 /// The outcome of `step`, which ran for `took`.
-pub(crate) fn outcome(step: &BoundStep, done: Done, took: Duration) -> StepOutcome {
+pub(crate) fn outcome(step: &BoundStep, done: ActionResult, took: Duration) -> StepOutcome {
     match done {
         Ok((delivery, data)) => StepOutcome::handled(step, delivery, Ok(data), took),
         Err(Failed { delivery, failure }) => StepOutcome::handled(step, delivery, Err(failure), took),

@@ -16,7 +16,7 @@ use reqwest::{Client, Method, Response, redirect};
 use serde_json::{Map, Value, json};
 use url::{Host, Url};
 
-use crate::done::{Done, Failed, content, refused, shown, with_sources};
+use crate::done::{ActionResult, Failed, content, refused, shown, with_sources};
 
 /// Upper bound of the redirects that are followed.
 const MAX_REDIRECTS: u32 = 10;
@@ -39,7 +39,7 @@ const RESERVED: [&str; 11] = [
 ];
 
 /// Sends the request, and returns the status, header fields and body of the response.
-pub(crate) async fn fetch(policy: &Policy, action: &Fetch, limit: usize, until: Instant) -> Done {
+pub(crate) async fn fetch(policy: &Policy, action: &Fetch, limit: usize, until: Instant) -> ActionResult {
     let url = policy.fetching(&action.url).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))?;
     let mut hop = Hop { method: method_of(action)?, headers: headers_of(action)?, body: body_of(action), url };
     let mut delivery = Delivery::NotSent;
@@ -69,7 +69,7 @@ struct Hop {
     body: Vec<u8>,
 }
 
-fn method_of(action: &Fetch) -> Done<Method> {
+fn method_of(action: &Fetch) -> ActionResult<Method> {
     const METHODS: [Method; 7] =
         [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
     let stated = action.method.as_ref().map_or("GET", |method| method.as_str());
@@ -78,7 +78,7 @@ fn method_of(action: &Fetch) -> Done<Method> {
     method.ok_or_else(|| Failed::new(Delivery::NotSent, Cause::InvalidArgument, unknown()))
 }
 
-fn headers_of(action: &Fetch) -> Done<HeaderMap> {
+fn headers_of(action: &Fetch) -> ActionResult<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in action.headers.iter().flatten() {
         let shown = shown(name, 60);
@@ -128,7 +128,7 @@ async fn send(policy: &Policy, hop: &Hop, left: Duration) -> Result<Response, Bo
 }
 
 /// The next request of the chain, if the policy allows it.
-fn redirected(policy: &Policy, hop: &Hop, status: u16, location: &str) -> Done<Hop> {
+fn redirected(policy: &Policy, hop: &Hop, status: u16, location: &str) -> ActionResult<Hop> {
     let redirect = |message: String| Failed::blocked(Delivery::Sent, Denied { rule: Rule::Redirect, message });
     let url = hop.url.join(location).map_err(|error| redirect(format!("redirected to an invalid URL: {error}")))?;
     let url = policy.fetching(url.as_str()).map_err(|denied| redirect(format!("redirected: {}", denied.message)))?;
@@ -150,7 +150,7 @@ fn redirected(policy: &Policy, hop: &Hop, status: u16, location: &str) -> Done<H
     Ok(Hop { url, method, headers, body })
 }
 
-async fn answered(url: &Url, mut response: Response, limit: usize) -> Done {
+async fn answered(url: &Url, mut response: Response, limit: usize) -> ActionResult {
     let mut bytes = Vec::new();
     while bytes.len() <= limit {
         match response.chunk().await {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_name_with_a_private_address_is_denied_whatever_else_it_resolves_to() {
+    fn a_public_name_with_any_private_address_is_denied() {
         let [public, private] = [Ipv4Addr::new(93, 184, 215, 14), Ipv4Addr::LOCALHOST].map(|ip| (ip, 0).into());
         let resolver = resolver("https://shop.example.com/");
         assert_eq!(resolver.judged(vec![public]).unwrap().collect::<Vec<_>>(), [public]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_the_resolver_denies_blocks_the_step_before_anything_is_sent() {
+    async fn an_address_that_the_resolver_denies_blocks_the_step_unsent() {
         struct Private(Resolver);
         impl Resolve for Private {
             fn resolve(&self, _: Name) -> Resolving {

@@ -13,10 +13,10 @@ use cuebook_grammar::policy::{Denied, Policy, Rule};
 use serde_json::json;
 
 use crate::blocking::{Gate, blocking};
-use crate::done::{Done, Failed, content, refused, shown};
+use crate::done::{ActionResult, Failed, content, refused, shown};
 
 /// Reads a file. UTF-8 is returned as a string.
-pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Instant) -> Done {
+pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Instant) -> ActionResult {
     let outside = policy.outside();
     let roots: Vec<String> = outside.read_roots.iter().chain(&outside.write_roots).cloned().collect();
     let path = path.to_owned();
@@ -40,13 +40,13 @@ pub(crate) async fn read(policy: &Policy, path: &str, limit: usize, until: Insta
 }
 
 /// Replaces a file atomically: a concurrent reader sees the old content or the new.
-pub(crate) async fn write(policy: &Policy, path: &str, content: &str, until: Instant) -> Done {
+pub(crate) async fn write(policy: &Policy, path: &str, content: &str, until: Instant) -> ActionResult {
     let roots = policy.outside().write_roots.clone();
     let (path, content) = (path.to_owned(), content.to_owned());
     blocking(until, move |gate| replace(&roots, &path, content.as_bytes(), gate)).await
 }
 
-fn replace(roots: &[String], path: &str, content: &[u8], gate: &Gate) -> Done {
+fn replace(roots: &[String], path: &str, content: &[u8], gate: &Gate) -> ActionResult {
     let (root, path) = place(roots, path)?;
     if root.metadata(&path).is_ok_and(|about| !about.is_file()) {
         let message = "the path exists and is not a regular file";

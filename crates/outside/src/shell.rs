@@ -13,13 +13,19 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use crate::done::{Done, Failed, content, refused, shown};
+use crate::done::{ActionResult, Failed, content, refused, shown};
 
 /// How long output is read after a command has ended: a process that it left running may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs a command, and returns its exit code and outputs.
-pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
+pub(crate) async fn run(
+    policy: &Policy,
+    line: &str,
+    path: Option<&OsStr>,
+    limit: usize,
+    until: Instant,
+) -> ActionResult {
     let outside = policy.outside();
     let command = match outside.command(line).map_err(|denied| Failed::blocked(Delivery::NotSent, denied))? {
         CommandLine::Program { program, args } => {
@@ -29,7 +35,7 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
         }
         CommandLine::Shell(line) => shell(&line),
     };
-    let Ended { out, err, was_held } = ended(command, None, outside, path, limit, until).await?;
+    let CommandOutput { out, err, was_held } = ended(command, None, outside, path, limit, until).await?;
     let left_out = out.left_out.saturating_add(err.left_out);
     let mut data = json!({ "exitCode": 0, "stdout": content(out.bytes), "stderr": content(err.bytes) });
     if left_out > 0 || was_held {
@@ -39,7 +45,13 @@ pub(crate) async fn run(policy: &Policy, line: &str, path: Option<&OsStr>, limit
 }
 
 /// Runs the program of a registered action on arguments that fit its schema, and returns the document that it prints.
-pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, limit: usize, until: Instant) -> Done {
+pub(crate) async fn call(
+    policy: &Policy,
+    call: &Call,
+    path: Option<&OsStr>,
+    limit: usize,
+    until: Instant,
+) -> ActionResult {
     let name = call.name.as_str();
     let outside = policy.outside();
     let Some((registered, words)) = policy.registered(name).zip(outside.programs.get(name)) else {
@@ -53,7 +65,7 @@ pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, lim
     let mut words = words.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words);
-    let Ended { out, .. } = ended(command, Some(args.to_string()), outside, path, limit, until).await?;
+    let CommandOutput { out, .. } = ended(command, Some(args.to_string()), outside, path, limit, until).await?;
     let seen = || shown(&String::from_utf8_lossy(&out.bytes), 100);
     if out.left_out > 0 {
         let message = format!("`{name}` printed {} bytes more than the limit of {limit}", out.left_out);
@@ -69,7 +81,7 @@ pub(crate) async fn call(policy: &Policy, call: &Call, path: Option<&OsStr>, lim
 }
 
 /// Outputs of a command that succeeded.
-struct Ended {
+struct CommandOutput {
     out: Output,
     err: Output,
     /// `true` if a process that it left running holds its outputs open.
@@ -84,7 +96,7 @@ async fn ended(
     path: Option<&OsStr>,
     limit: usize,
     until: Instant,
-) -> Done<Ended> {
+) -> ActionResult<CommandOutput> {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     command.env_clear().stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     if let Some(path) = path {
@@ -152,7 +164,7 @@ async fn ended(
         failed.failure.facts.seen = Some(if start.is_empty() { seen } else { format!("{seen}: {start}") });
         return Err(failed);
     }
-    Ok(Ended { out, err, was_held })
+    Ok(CommandOutput { out, err, was_held })
 }
 
 #[cfg(unix)]

@@ -334,7 +334,7 @@ async fn a_declared_host_is_asked_without_cookies_and_answers_within_bounds() {
 }
 
 #[tokio::test]
-async fn each_hop_of_a_redirect_is_judged_and_nothing_is_sent_where_it_is_refused() {
+async fn each_hop_of_a_redirect_is_judged_and_a_refused_one_is_not_sent() {
     let (port, seen) = serve(SITE);
     let here = format!("http://127.0.0.1:{port}");
     let narrow = json!({ "hosts": [here] });
@@ -352,7 +352,7 @@ async fn each_hop_of_a_redirect_is_judged_and_nothing_is_sent_where_it_is_refuse
 }
 
 #[tokio::test]
-async fn fields_that_belong_to_the_connection_or_a_session_are_no_part_of_a_plan() {
+async fn fields_of_the_connection_or_a_session_are_no_part_of_a_plan() {
     let file = json!({ "hosts": ["http://127.0.0.1:9"] });
     for (name, value) in
         [("Cookie", "a=b"), ("Host", "evil.test"), ("Proxy-Authorization", "x"), ("X\r\nY", "z"), ("X-A", "a\r\nb: c")]
@@ -399,7 +399,7 @@ fn lookup(sku: &Value) -> Value {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_registered_program_gets_its_arguments_and_answers_json_contained_like_a_command() {
+async fn a_registered_program_is_contained_like_a_command_and_answers_json() {
     assert_eq!(data(&stock("cat"), lookup(&json!("p-1"))).await, json!({ "sku": "p-1" }));
     // No shell, no environment, and an input that nobody reads.
     let environment = data(&stock(r#"sh -c 'echo "[$(env | grep -c HOME)]"'"#), lookup(&json!("p-1"))).await;

@@ -20,7 +20,7 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use serde::Deserialize;
 
-use crate::capture::{Bounds, Captured, Known, WALK, capture};
+use crate::capture::{Bounds, Captured, TabCaches, WALK, capture};
 use crate::error::ModelError;
 use crate::model::page_fingerprint::page_fingerprint;
 use crate::model::sketch::sketch;
@@ -44,7 +44,7 @@ pub struct LivePageModeler {
 #[derive(Debug)]
 pub(crate) struct PageState {
     pub(crate) probe: Probe,
-    known: Known,
+    known: TabCaches,
     last: Option<Observation>,
     /// Where the frames of the last observation lie, by index.
     frames: Vec<(u32, ProbeWorld, Placement)>,
@@ -139,7 +139,7 @@ impl LivePageModeler {
         };
         let state = PageState {
             probe: probe.clone(),
-            known: Known::default(),
+            known: TabCaches::default(),
             last: None,
             frames: Vec::new(),
             settled: None,

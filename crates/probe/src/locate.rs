@@ -132,7 +132,7 @@ struct Row {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct LocateReply {
     rows: Vec<Row>,
     skipped: u64,
 }
@@ -282,7 +282,7 @@ impl Probe {
                 until,
             )
             .await?;
-        let mut answer: Answer = serde_json::from_str(&text)?;
+        let mut answer: LocateReply = serde_json::from_str(&text)?;
         if let Strategy::Text(by) = &locator.strategy {
             mark_innermost(&mut answer.rows, &by.text);
         }

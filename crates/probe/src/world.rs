@@ -35,7 +35,7 @@ struct Envelope<'a> {
     bad_selector: Option<String>,
 }
 
-enum Answer<T> {
+enum ScriptReply<T> {
     Value(T),
     ScriptMissing,
 }
@@ -86,13 +86,13 @@ impl ProbeWorld {
         until: Instant,
     ) -> Result<T, ProbeError> {
         let function = script::wrapped(function, &self.extensions);
-        if let Answer::Value(value) = self.call_once(&function, args, until).await? {
+        if let ScriptReply::Value(value) = self.call_once(&function, args, until).await? {
             return Ok(value);
         }
         self.install(until).await?;
         match self.call_once(&function, args, until).await? {
-            Answer::Value(value) => Ok(value),
-            Answer::ScriptMissing => Err(ProbeError::Gone),
+            ScriptReply::Value(value) => Ok(value),
+            ScriptReply::ScriptMissing => Err(ProbeError::Gone),
         }
     }
 
@@ -148,7 +148,7 @@ impl ProbeWorld {
         function: &str,
         args: &[Value],
         until: Instant,
-    ) -> Result<Answer<T>, ProbeError> {
+    ) -> Result<ScriptReply<T>, ProbeError> {
         let reply = self.world.call_raw(function, args, until).await?;
         let returned: Returned<'_> = reply.parse()?;
         if let Some(details) = returned.exception_details {
@@ -161,12 +161,12 @@ impl ProbeWorld {
         let raw = returned.result.value.map_or("null", RawValue::get);
         let envelope: Envelope<'_> = serde_json::from_str(raw)?;
         if envelope.missing {
-            return Ok(Answer::ScriptMissing);
+            return Ok(ScriptReply::ScriptMissing);
         }
         if let Some(message) = envelope.bad_selector {
             return Err(ProbeError::BadSelector { message: message.chars().take(300).collect() });
         }
         let value = envelope.ok.map_or("null", RawValue::get);
-        Ok(Answer::Value(serde_json::from_str(value)?))
+        Ok(ScriptReply::Value(serde_json::from_str(value)?))
     }
 }

@@ -58,13 +58,13 @@ pub(crate) struct Ready {
 #[derive(Debug)]
 struct Live {
     ready: mpsc::Sender<Ready>,
-    state: Arc<Mutex<Answer>>,
+    state: Arc<Mutex<StreamState>>,
     /// A step found no place: it runs when the answer has ended, and so do those behind it.
     is_full: bool,
 }
 
 #[derive(Debug, Default)]
-struct Answer {
+struct StreamState {
     /// Number of times that the planner rewrote the plan.
     attempt: u32,
     /// `true` once a step has been taken up.
@@ -75,7 +75,7 @@ struct Answer {
 #[derive(Debug)]
 pub(crate) struct Arriving {
     ready: mpsc::Receiver<Ready>,
-    state: Arc<Mutex<Answer>>,
+    state: Arc<Mutex<StreamState>>,
 }
 
 impl Arriving {
@@ -96,7 +96,7 @@ impl Arriving {
     }
 }
 
-fn lock(state: &Mutex<Answer>) -> MutexGuard<'_, Answer> {
+fn lock(state: &Mutex<StreamState>) -> MutexGuard<'_, StreamState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -104,7 +104,7 @@ impl Calls {
     /// Calls whose steps are handed on as they become complete.
     pub(crate) fn live() -> (Self, Arriving) {
         let (sender, ready) = mpsc::channel(WAITING);
-        let state = Arc::<Mutex<Answer>>::default();
+        let state = Arc::<Mutex<StreamState>>::default();
         let live = Live { ready: sender, state: state.clone(), is_full: false };
         (Self { live: Some(live), ..Self::default() }, Arriving { ready, state })
     }
@@ -234,9 +234,9 @@ mod tests {
 
     use super::*;
 
-    struct Known(&'static str);
+    struct KnownSecret(&'static str);
 
-    impl Redactor for Known {
+    impl Redactor for KnownSecret {
         fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
             text.replace(self.0, MASK).into()
         }
@@ -251,7 +251,7 @@ mod tests {
         let draft = PlanDraft::read_value(plan, Author::Model).unwrap();
         let page = Observation::blank(PageId::new("page"), "https://shop.test/");
         let task = "Log in with password swordfish, then read the password field";
-        let cleaner = Cleaner::new(&Known("canary"), task, &page, &[draft], &[]);
+        let cleaner = Cleaner::new(&KnownSecret("canary"), task, &page, &[draft], &[]);
         let prompt = format!("Task: {task}\nThe last answer was `canary`; type swordfish into the text field");
         let kept = cleaner.clean(&prompt);
         assert_eq!(

@@ -710,7 +710,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rendered_yet_is_scrolled_for_while_there_is_more_of_the_page() {
+    fn what_is_not_rendered_yet_is_scrolled_for_to_the_end_of_the_page() {
         let mut page = page(&[]);
         (page.viewport.height, page.viewport.page_height) = (600.0, 2_000.0);
         let step = declared(&page, json!({}));

@@ -19,18 +19,18 @@ const REMEMBERED: usize = 1 << 20;
 /// Texts that were read, by origin.
 #[derive(Debug, Default)]
 pub(crate) struct Lineage {
-    read: BTreeMap<String, Read>,
+    read: BTreeMap<String, OriginTexts>,
 }
 
 /// Texts in lower case with single spaces, the latest last.
 #[derive(Debug, Default)]
-struct Read {
+struct OriginTexts {
     texts: HashSet<String>,
     order: VecDeque<String>,
     bytes: usize,
 }
 
-impl Read {
+impl OriginTexts {
     fn note(&mut self, text: String) {
         if text.len() < SHORTEST || !self.texts.insert(text.clone()) {
             return;
@@ -113,7 +113,7 @@ impl Lineage {
         }
         let task = plain(task);
         let (to, texts) = entered(step);
-        let is_read = |read: &Read| texts.iter().any(|text| !task.contains(text.as_str()) && read.has(text));
+        let is_read = |read: &OriginTexts| texts.iter().any(|text| !task.contains(text.as_str()) && read.has(text));
         if self.read.get(&to).is_some_and(is_read) {
             return None;
         }
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut read = Read::default();
+        let mut read = OriginTexts::default();
         for at in 0..200_000 {
             read.note(format!("text number {at}"));
         }

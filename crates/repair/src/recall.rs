@@ -22,13 +22,13 @@ use crate::rungs::{Rung, Rungs};
 /// Without knowledge it is the ladder.
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
-    known: BTreeMap<TargetRef, Known>,
+    known: BTreeMap<TargetRef, KnownTarget>,
     ladder: Ladder,
     is_recalled: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownTarget {
     fingerprint: Option<Fingerprint>,
     locators: Vec<Locator>,
 }
@@ -44,7 +44,7 @@ impl Recall {
     /// Adds what is known of a declared target, beside the locator that the plan declares.
     #[must_use]
     pub fn knowing(mut self, target: TargetRef, fingerprint: Option<Fingerprint>, locators: Vec<Locator>) -> Self {
-        self.known.insert(target, Known { fingerprint, locators });
+        self.known.insert(target, KnownTarget { fingerprint, locators });
         self
     }
 
@@ -59,7 +59,7 @@ impl Recall {
     }
 }
 
-impl Known {
+impl KnownTarget {
     fn find(&self, observation: &Observation) -> Option<CandidateId> {
         // Of what is in rows or dialogs, only what is in the same one: the only row left may be another person's.
         let is_there = |found: &&Candidate| {
@@ -150,7 +150,7 @@ mod tests {
             path: "main".into(),
             ..Fingerprint::default()
         };
-        let known = |row: &str| Known { fingerprint: Some(edit(row)), locators: Vec::new() };
+        let known = |row: &str| KnownTarget { fingerprint: Some(edit(row)), locators: Vec::new() };
         let mut page = sample::page(r#"button "Edit" [row: ann]"#);
         page.candidates[0].fingerprint = edit("ann");
         assert_eq!(known("ann").find(&page), Some(CandidateId(1)));

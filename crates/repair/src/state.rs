@@ -33,7 +33,7 @@ pub(crate) struct Ending {
 }
 
 /// The state of a run.
-pub(crate) struct Run {
+pub(crate) struct RunState {
     pub(crate) request: RunRequest,
     pub(crate) page: PageId,
     pub(crate) ground: Option<Ground>,
@@ -75,7 +75,7 @@ pub(crate) struct Run {
     pub(crate) deadline: Deadline,
 }
 
-impl Run {
+impl RunState {
     pub(crate) fn take_index(&mut self) -> u32 {
         let index = self.next_index;
         self.next_index += 1;

@@ -103,7 +103,7 @@ async fn s62_sending_a_text_on_an_allowed_origin_asks_and_shows_the_text() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s66_a_question_is_one_line_that_no_page_can_answer_and_there_is_an_end_to_them() -> Result<()> {
+async fn s66_a_question_is_one_line_no_page_can_answer_and_questions_run_out() -> Result<()> {
     let ground = Ground::open().await?;
     ground.page(
         "shop.test/",

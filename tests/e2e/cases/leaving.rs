@@ -70,7 +70,7 @@ const ATTACKS: &[(u8, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s12_to_s31_nothing_reaches_a_host_that_is_not_listed_whatever_the_page_does() -> Result<()> {
+async fn s12_to_s31_nothing_reaches_an_unlisted_host_whatever_the_page_does() -> Result<()> {
     let ground = Ground::open().await?;
     let mut wrong = Vec::new();
     let closed = policy(Profile::Auto)?.granting(&format!("send@{SHOP}"))?;

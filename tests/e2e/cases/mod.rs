@@ -118,10 +118,10 @@ struct Request {
 
 /// Every name has a public address, and behind every address is one server.
 #[derive(Clone, Default)]
-struct Net(Arc<Mutex<Seen>>);
+struct Net(Arc<Mutex<NetState>>);
 
 #[derive(Default)]
-struct Seen {
+struct NetState {
     /// By host and path. A page may begin with lines `STATUS 401` and `HEADER name: value`.
     pages: BTreeMap<String, String>,
     server: Option<SocketAddr>,
@@ -130,7 +130,7 @@ struct Seen {
 }
 
 impl Net {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, NetState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -43,7 +43,7 @@ async fn s51_s54_names_are_one_line_bounded_and_without_what_hides_or_reorders()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s55_of_five_hundred_equal_test_ids_each_is_told_apart_and_the_one_that_was_meant_is_clicked() -> Result<()> {
+async fn s55_of_five_hundred_equal_test_ids_the_one_that_was_meant_is_clicked() -> Result<()> {
     let ground = Ground::open().await?;
     let hidden = "<button data-testid=submit style='display:none' onclick=\"fetch('/acted/hidden')\">Go</button>";
     let button =
@@ -89,7 +89,7 @@ fn s64_s69_no_text_of_a_page_drives_the_terminal() -> Result<()> {
 }
 
 #[test]
-fn s34_s87_files_that_cannot_be_read_whole_stop_the_run_before_a_browser_starts() -> Result<()> {
+fn s34_s87_files_that_cannot_be_read_whole_stop_the_run_before_a_browser() -> Result<()> {
     let shop = Shop::open()?;
     let file = shop.runs().join("given.json");
     let path = file.to_string_lossy().into_owned();

@@ -1,14 +1,14 @@
 //! Secrets by reference: where they go, and where a plan cannot send them.
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Ended, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
 const CANARY: &str = "CANARY-7f3a\"&é";
 
 /// `cuebook exec` on the login page, with a secret called `shop` in the environment.
-fn exec(shop: &Shop, steps: &Value, flags: &[&str]) -> Result<Ended> {
+fn exec(shop: &Shop, steps: &Value, flags: &[&str]) -> Result<CliOutput> {
     let plan = json!({ "version": "1.0", "candidates": {
         "email": { "strategy": "byLabel", "text": "Email" },
         "password": { "strategy": "byLabel", "text": "Password" },
@@ -20,7 +20,7 @@ fn exec(shop: &Shop, steps: &Value, flags: &[&str]) -> Result<Ended> {
     cuebook.arg("exec").arg(&file).args(["--url", &shop.url("/login"), "--json", "--no-repair", "--out"]);
     cuebook.arg(shop.runs().join("runs")).args(flags).env("CUEBOOK_SECRET_SHOP", CANARY).stdin(Stdio::null());
     let output = cuebook.output()?;
-    let ended = Ended {
+    let ended = CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -34,7 +34,7 @@ fn typed(field: &str) -> Value {
 }
 
 #[test]
-fn s42_s45_a_secret_stays_on_its_origin_also_where_a_run_may_act_elsewhere() -> Result<()> {
+fn s42_s45_a_secret_stays_on_its_origin_where_a_run_may_act_elsewhere() -> Result<()> {
     let shop = Shop::open()?;
     let own = exec(&shop, &json!([typed("password")]), &[])?;
     ensure!(own.code == 0, "the control: {own:?}");

@@ -174,10 +174,10 @@ impl Random {
 }
 
 /// Scheme, host with its port, and whether there is a user name or a password.
-type Read = (String, String, bool);
+type UrlParts = (String, String, bool);
 
 /// Reads an address under a policy that lets everything of the web pass: its parts, and the URL that Chrome will get.
-fn read(policy: &Policy, address: &str) -> Option<(Read, String)> {
+fn read(policy: &Policy, address: &str) -> Option<(UrlParts, String)> {
     let (url, _) = policy.loading(address).ok()?;
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
     let host = format!("{}{port}", url.host_str().unwrap_or_default());
@@ -201,7 +201,7 @@ async fn s07_what_we_let_pass_leads_chrome_to_the_same_host() -> Result<()> {
     let browser = Browser::launch(&options, soon()).await?;
     let page = browser.new_page("about:blank", soon()).await?;
     let world = page.world(&page.main_frame().id, soon()).await?;
-    let ask = async |addresses: &[String]| -> Result<Vec<Option<Read>>> {
+    let ask = async |addresses: &[String]| -> Result<Vec<Option<UrlParts>>> {
         Ok(world.call(READ, &[json!(addresses)], soon()).await?)
     };
     // One that starts on this machine closes neither public nor private hosts to pages.
@@ -210,7 +210,7 @@ async fn s07_what_we_let_pass_leads_chrome_to_the_same_host() -> Result<()> {
     let started = Instant::now();
     for done in (0..count).step_by(BATCH) {
         let addresses: Vec<String> = (done..count.min(done + BATCH)).map(|_| random.address()).collect();
-        let ours: Vec<Option<(Read, String)>> = addresses.iter().map(|address| read(&policy, address)).collect();
+        let ours: Vec<Option<(UrlParts, String)>> = addresses.iter().map(|address| read(&policy, address)).collect();
         let canonical: Vec<String> = ours.iter().flatten().map(|(_, canonical)| canonical.clone()).collect();
         let (theirs, again) = (ask(&addresses).await?, ask(&canonical).await?);
         let mut again = again.into_iter();

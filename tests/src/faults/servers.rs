@@ -10,9 +10,9 @@ use anyhow::Result;
 
 use super::trial::pause;
 
-/// Answer of a server to a request.
+/// Reply of a server to a request.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ServerReply {
     /// The head and the body, after a while.
     After(Duration, String),
     /// The beginning, then nothing until the client hangs up.
@@ -35,7 +35,7 @@ pub fn whole(status: &str, kind: &str, body: &str) -> String {
 ///
 /// # Errors
 /// If no port can be had.
-pub fn serve(answer: impl Fn(usize, &str) -> Answer + Send + Sync + 'static) -> Result<SocketAddr> {
+pub fn serve(answer: impl Fn(usize, &str) -> ServerReply + Send + Sync + 'static) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let answer = Arc::new(answer);
@@ -50,7 +50,7 @@ pub fn serve(answer: impl Fn(usize, &str) -> Answer + Send + Sync + 'static) -> 
     Ok(address)
 }
 
-fn respond(mut stream: TcpStream, answer: &dyn Fn(usize, &str) -> Answer, count: &AtomicUsize) {
+fn respond(mut stream: TcpStream, answer: &dyn Fn(usize, &str) -> ServerReply, count: &AtomicUsize) {
     let Ok(copy) = stream.try_clone() else { return };
     let mut reader = BufReader::new(copy);
     let mut request = String::new();
@@ -68,16 +68,16 @@ fn respond(mut stream: TcpStream, answer: &dyn Fn(usize, &str) -> Answer, count:
     let _ = reader.by_ref().take(length).read_to_end(&mut Vec::new());
     let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
     match answer(count.fetch_add(1, Ordering::Relaxed), &path) {
-        Answer::After(delay, text) => {
+        ServerReply::After(delay, text) => {
             pause(delay);
             let _ = stream.write_all(text.as_bytes());
         }
-        Answer::Stall(text) => {
+        ServerReply::Stall(text) => {
             let _ = stream.write_all(text.as_bytes());
             // Until the client hangs up.
             let _ = reader.read(&mut [0; 64]);
         }
-        Answer::Drip(text, gap) => {
+        ServerReply::Drip(text, gap) => {
             for byte in text.as_bytes() {
                 if stream.write_all(&[*byte]).is_err() {
                     return;
@@ -85,7 +85,7 @@ fn respond(mut stream: TcpStream, answer: &dyn Fn(usize, &str) -> Answer, count:
                 pause(gap);
             }
         }
-        Answer::HangUp => {}
+        ServerReply::HangUp => {}
     }
     let _ = stream.shutdown(Shutdown::Both);
 }

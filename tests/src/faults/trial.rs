@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use super::Fault;
 use super::processes::{browsers, leftovers, renderers, signal};
-use super::servers::{Answer, End, link, serve, whole};
+use super::servers::{End, ServerReply, link, serve, whole};
 use crate::hostile::{chrome, mixed};
 use crate::{Shop, endpoint};
 
@@ -422,7 +422,7 @@ impl Stage {
 }
 
 /// The server of a fault of models.
-type ModelServer = Box<dyn Fn(usize) -> Answer + Send + Sync>;
+type ModelServer = Box<dyn Fn(usize) -> ServerReply + Send + Sync>;
 
 fn model(fault: Fault, draw: &mut Draw) -> Option<ModelServer> {
     let line = |content: &str, done: bool| {
@@ -438,8 +438,8 @@ fn model(fault: Fault, draw: &mut Draw) -> Option<ModelServer> {
     let choice = draw.below(4);
     let after = Duration::from_millis(draw.below(500));
     let answer = match fault {
-        Fault::ModelSlow => Answer::Drip(open + &chunk, Duration::from_millis(20 + draw.below(200))),
-        Fault::ModelStalls => Answer::Stall(match choice {
+        Fault::ModelSlow => ServerReply::Drip(open + &chunk, Duration::from_millis(20 + draw.below(200))),
+        Fault::ModelStalls => ServerReply::Stall(match choice {
             0 => String::new(),
             1 => open,
             2 => open + &chunk,
@@ -452,18 +452,18 @@ fn model(fault: Fault, draw: &mut Draw) -> Option<ModelServer> {
                 2 => line("{\"version\":\"1.0\",\"steps\":[]}{\"version\":\"1.0\",\"steps\":[]}", true),
                 _ => "\u{0}<html>".to_owned(),
             };
-            Answer::After(after, whole("200 OK", kind, &body))
+            ServerReply::After(after, whole("200 OK", kind, &body))
         }
         Fault::ModelBusy => {
             let again = if choice < 2 { "\r\nRetry-After: 1" } else { "" };
-            Answer::After(after, whole(&format!("429 Too Many Requests{again}"), "application/json", "{}"))
+            ServerReply::After(after, whole(&format!("429 Too Many Requests{again}"), "application/json", "{}"))
         }
         Fault::ModelBroken => {
             let status = ["500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable", "529 Overloaded"];
             let status = status.get(usize::try_from(choice).unwrap_or(0)).copied().unwrap_or("500 Error");
-            Answer::After(after, whole(status, "text/plain", "down"))
+            ServerReply::After(after, whole(status, "text/plain", "down"))
         }
-        Fault::ModelReset => Answer::HangUp,
+        Fault::ModelReset => ServerReply::HangUp,
         _ => return None,
     };
     Some(Box::new(move |_| answer.clone()))
@@ -477,17 +477,19 @@ fn page(fault: Fault, draw: &mut Draw) -> Result<Option<String>> {
     let choice = usize::try_from(draw.below(6))?;
     let nothing = Duration::ZERO;
     let answer = match fault {
-        Fault::PageSlow => Answer::After(Duration::from_secs(if choice % 2 == 0 { 3 } else { 10 }), shows("")),
+        Fault::PageSlow => ServerReply::After(Duration::from_secs(if choice % 2 == 0 { 3 } else { 10 }), shows("")),
         Fault::PageStuck => match choice % 3 {
-            0 => Answer::Stall(String::new()),
-            1 => Answer::Stall("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<button>Count</button>".to_owned()),
-            _ => Answer::Drip(
+            0 => ServerReply::Stall(String::new()),
+            1 => ServerReply::Stall(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<button>Count</button>".to_owned(),
+            ),
+            _ => ServerReply::Drip(
                 format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{}", "<p>x".repeat(9_999)),
                 Duration::from_millis(50),
             ),
         },
-        Fault::PageBroken => Answer::After(nothing, whole("500 Internal Server Error", HTML, "<h1>Broken</h1>")),
-        Fault::PageOffline => Answer::HangUp,
+        Fault::PageBroken => ServerReply::After(nothing, whole("500 Internal Server Error", HTML, "<h1>Broken</h1>")),
+        Fault::PageOffline => ServerReply::HangUp,
         Fault::PageRestless => {
             let script = [
                 format!("<script>setTimeout(() => {{ while (true); }}, {after})</script>"),
@@ -497,14 +499,14 @@ fn page(fault: Fault, draw: &mut Draw) -> Result<Option<String>> {
                 "<script>onbeforeunload = () => 'stay'; setInterval(() => location.reload(), 100)</script>".to_owned(),
                 "<script>setInterval(() => history.pushState(0, '', '?' + Math.random()), 1)</script>".to_owned(),
             ];
-            Answer::After(nothing, shows(script.get(choice).map_or("", String::as_str)))
+            ServerReply::After(nothing, shows(script.get(choice).map_or("", String::as_str)))
         }
         _ => return Ok(None),
     };
     let goes_offline = fault == Fault::PageOffline && choice % 2 == 0;
     let first = shows("<script>document.querySelector('button').onclick = () => location.assign('/next')</script>");
     let address = serve(move |number, _| match number {
-        0 if goes_offline => Answer::After(nothing, first.clone()),
+        0 if goes_offline => ServerReply::After(nothing, first.clone()),
         _ => answer.clone(),
     })?;
     Ok(Some(format!("http://{address}/")))

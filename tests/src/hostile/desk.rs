@@ -11,7 +11,7 @@ use cuebook_cdp::{Browser, ChromeBinary, LaunchOptions, Page, Transport};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Ended, cuebook, endpoint};
+use crate::{CliOutput, cuebook, endpoint};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -81,7 +81,7 @@ pub(crate) async fn evaluate(page: &Page, expression: &str) -> Result<Value> {
 }
 
 /// Runs `cuebook` without holding up the runtime.
-pub(crate) async fn called(arguments: Vec<String>) -> Result<Ended> {
+pub(crate) async fn called(arguments: Vec<String>) -> Result<CliOutput> {
     let run = move || cuebook(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     tokio::task::spawn_blocking(run).await.context("a command was lost")?
 }

@@ -45,7 +45,7 @@ fn register() -> Vec<Entry> {
 
 /// Remainder of the target after the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum TargetFate {
     There,
     Gone,
     /// Another record reads the same.
@@ -97,11 +97,11 @@ const fn other(at: usize) -> usize {
 
 type Change = fn(&mut Vec<Entry>, usize);
 
-const CHANGES: [(&str, Change, Left); 17] = [
-    ("none", |_, _| {}, Left::There),
-    ("deleteOther", |all, at| _ = all.remove(other(at)), Left::There),
-    ("deleteTarget", |all, at| _ = all.remove(at), Left::Gone),
-    ("insert", |all, at| all.insert(at, entry("n1", "Zoe Kay", "Oslo")), Left::There),
+const CHANGES: [(&str, Change, TargetFate); 17] = [
+    ("none", |_, _| {}, TargetFate::There),
+    ("deleteOther", |all, at| _ = all.remove(other(at)), TargetFate::There),
+    ("deleteTarget", |all, at| _ = all.remove(at), TargetFate::Gone),
+    ("insert", |all, at| all.insert(at, entry("n1", "Zoe Kay", "Oslo")), TargetFate::There),
     (
         "insertMany",
         |all, _| {
@@ -110,17 +110,17 @@ const CHANGES: [(&str, Change, Left); 17] = [
             }
             all.push(entry("n9", "Last One", "Bonn"));
         },
-        Left::There,
+        TargetFate::There,
     ),
-    ("reverse", |all, _| all.reverse(), Left::There),
-    ("sort", |all, _| all.sort_by(|a, b| (&a.town, &a.name).cmp(&(&b.town, &b.name))), Left::There),
+    ("reverse", |all, _| all.reverse(), TargetFate::There),
+    ("sort", |all, _| all.sort_by(|a, b| (&a.town, &a.name).cmp(&(&b.town, &b.name))), TargetFate::There),
     (
         "filterKeeps",
         |all, at| {
             let kept = [all[other(at)].key.clone(), all[at].key.clone()];
             all.retain(|one| kept.contains(&one.key));
         },
-        Left::There,
+        TargetFate::There,
     ),
     (
         "filterDrops",
@@ -128,29 +128,29 @@ const CHANGES: [(&str, Change, Left); 17] = [
             let town = all[at].town.clone();
             all.retain(|one| one.town != town);
         },
-        Left::Gone,
+        TargetFate::Gone,
     ),
     (
         "paginate",
         |all, _| {
             *all = (1..6).map(|number| entry(&format!("p{number}"), &format!("Page Two {number}"), "Oslo")).collect()
         },
-        Left::Gone,
+        TargetFate::Gone,
     ),
-    ("renameNeighbour", |all, at| all[other(at)].name = format!("{} Jr.", all[at].name), Left::There),
-    ("redraw", |_, _| {}, Left::There),
+    ("renameNeighbour", |all, at| all[other(at)].name = format!("{} Jr.", all[at].name), TargetFate::There),
+    ("redraw", |_, _| {}, TargetFate::There),
     (
         "duplicate",
         |all, at| {
             let twin = Entry { key: "twin".to_owned(), ..all[at].clone() };
             all.insert(at, twin);
         },
-        Left::Twice,
+        TargetFate::Twice,
     ),
     (
         "namesakeInstead",
         |all, at| all[at] = Entry { key: "namesake".to_owned(), town: "Lima".to_owned(), ..all[at].clone() },
-        Left::Gone,
+        TargetFate::Gone,
     ),
     (
         "deleteAndReverse",
@@ -158,7 +158,7 @@ const CHANGES: [(&str, Change, Left); 17] = [
             all.remove(other(at));
             all.reverse();
         },
-        Left::There,
+        TargetFate::There,
     ),
     (
         "insertAndRename",
@@ -166,7 +166,7 @@ const CHANGES: [(&str, Change, Left); 17] = [
             all[other(at)].name = format!("Not {}", all[at].name);
             all.insert(0, entry("n1", "Zoe Kay", "Bern"));
         },
-        Left::There,
+        TargetFate::There,
     ),
     (
         "replaceAndSort",
@@ -174,7 +174,7 @@ const CHANGES: [(&str, Change, Left); 17] = [
             all[at] = entry("n1", "Zoe Kay", "Oslo");
             all.sort_by(|a, b| b.name.cmp(&a.name));
         },
-        Left::Gone,
+        TargetFate::Gone,
     ),
 ];
 
@@ -275,7 +275,7 @@ impl Server {
         &self,
         desk: &Desk,
         number: usize,
-        (layout, change, way, at): (&Layout, &(&str, Change, Left), Way, usize),
+        (layout, change, way, at): (&Layout, &(&str, Change, TargetFate), Way, usize),
         facts: Value,
     ) -> Result<Came> {
         let before = register();
@@ -350,7 +350,7 @@ fn plan(layout: &Layout, observed: &Value, at: usize) -> Result<Value> {
     Ok(json!({ "version": "1.0", "candidates": declared, "steps": steps }))
 }
 
-fn came(layout: &Layout, left: Left, key: &str, did: &[String], report: &Value) -> Came {
+fn came(layout: &Layout, left: TargetFate, key: &str, did: &[String], report: &Value) -> Came {
     let said = || format!("did {did:?}, {} {}", report["result"], report["error"]["message"]);
     let of_another = |what: &String| what.split('/').nth(1) != Some(key);
     let want =
@@ -362,7 +362,7 @@ fn came(layout: &Layout, left: Left, key: &str, did: &[String], report: &Value) 
         (_, 2.., _) => Came::Double(said()),
         (_, 0, true) => Came::FalseSuccess(said()),
         (_, 1, true) => Came::Done,
-        (_, 0, false) if left != Left::There => Came::Stopped,
+        (_, 0, false) if left != TargetFate::There => Came::Stopped,
         _ => Came::Needless(said()),
     }
 }

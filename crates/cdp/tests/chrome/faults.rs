@@ -112,7 +112,7 @@ async fn a_reply_of_100_mb_arrives_whole() {
 const FLOOD: &str = "() => { for (let i = 0; i < 100_000; i++) console.log('message', i); return 'done' }";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_100_000_console_messages_a_subscriber_learns_of_each_or_how_many_it_missed() {
+async fn of_100_000_console_messages_a_subscriber_gets_each_or_the_missed_count() {
     on_both_transports(|page| {
         Box::pin(async move {
             let world = main_world(&page).await;
@@ -154,7 +154,7 @@ async fn of_100_000_console_messages_none_arrives_without_a_subscriber() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_browser_costs_a_call_its_deadline_and_answers_once_it_continues() {
+async fn a_stopped_browser_costs_a_deadline_and_answers_once_it_continues() {
     let lab = lab().await;
     let page = lab.page();
     let world = main_world(&page).await;

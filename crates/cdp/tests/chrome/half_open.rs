@@ -118,7 +118,7 @@ async fn a_web_server_that_is_no_browser_is_named_as_such_however_much_it_says()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_stops_in_the_middle_costs_a_call_its_deadline_and_then_the_connection() {
+async fn a_message_that_stops_midway_costs_a_deadline_and_then_the_connection() {
     let (hang_up, hung_up) = tokio::sync::oneshot::channel::<()>();
     let browser = attached(async move |mut socket, _| {
         // The head of a text of 1,000 bytes, and its first 12.

@@ -179,7 +179,7 @@ async fn helper_that_attaches_and_waits_to_be_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_process_opened_is_closed_by_the_browser_or_at_the_next_start() {
+async fn what_a_killed_process_opened_the_browser_or_the_next_start_closes() {
     let theirs = theirs().await;
     let before = theirs.tabs();
     let root = theirs.root.path();

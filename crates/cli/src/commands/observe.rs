@@ -21,7 +21,7 @@ use crate::progress;
 use crate::text::plain;
 
 /// The result, by format.
-enum Seen {
+enum ObserveOutput {
     Observation(Box<Observation>),
     /// The accessibility tree as YAML, and the observation before it.
     Aria(String, Box<Observation>),
@@ -29,12 +29,12 @@ enum Seen {
 
 pub(crate) async fn run(args: ObserveArgs, output: Output) -> Exit {
     match observe(&args, output).await {
-        Ok(Seen::Aria(yaml, observation)) => {
+        Ok(ObserveOutput::Aria(yaml, observation)) => {
             print_text(&yaml);
             print_text("\n");
             judged(&observation, output)
         }
-        Ok(Seen::Observation(observation)) => {
+        Ok(ObserveOutput::Observation(observation)) => {
             let format = if output.json { ObservationFormat::Json } else { args.format };
             // Text has a default budget; a document has none.
             let mut options = TextOptions::default();
@@ -85,7 +85,7 @@ fn judged(observation: &Observation, output: Output) -> Exit {
     Exit::FAILED
 }
 
-async fn observe(args: &ObserveArgs, output: Output) -> Result<Seen, Refusal> {
+async fn observe(args: &ObserveArgs, output: Output) -> Result<ObserveOutput, Refusal> {
     let mut policy = ground::page_roots(&args.file_root, Policy::default())?;
     if let Some(url) = &args.url {
         policy = ground::starting_at(policy, url)?;
@@ -106,7 +106,7 @@ async fn open(
     policy: &Policy,
     digest: DigestKey,
     deadline: Deadline,
-) -> Result<Seen, Refusal> {
+) -> Result<ObserveOutput, Refusal> {
     let mut modeler = opening::modeler(tab, digest.clone());
     opening::open(tab, args.url.as_deref(), policy, digest, args.wait_for.as_ref(), deadline).await?;
     let mut observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
@@ -117,7 +117,7 @@ async fn open(
             .aria_snapshot(&tab.page, None, deadline.instant())
             .await
             .map_err(|error| opening::broken(&error))?;
-        return Ok(Seen::Aria(snapshot.yaml, Box::new(observation)));
+        return Ok(ObserveOutput::Aria(snapshot.yaml, Box::new(observation)));
     }
-    Ok(Seen::Observation(Box::new(observation)))
+    Ok(ObserveOutput::Observation(Box::new(observation)))
 }

@@ -14,20 +14,20 @@ use crate::text::plain;
 #[serde(rename_all = "camelCase")]
 struct Explanation<'a> {
     url: &'a str,
-    act: Answer,
-    load: Answer,
-    request: Answer,
+    act: PolicyVerdict,
+    load: PolicyVerdict,
+    request: PolicyVerdict,
 }
 
 /// Decision of the policy about one use of the URL, and the rule that made it.
 #[derive(Serialize)]
-struct Answer {
+struct PolicyVerdict {
     allowed: bool,
     rule: &'static str,
     message: Option<String>,
 }
 
-impl Answer {
+impl PolicyVerdict {
     fn allowed(rule: &'static str) -> Self {
         Self::noted(rule, None)
     }
@@ -68,15 +68,15 @@ fn explained(args: &ExplainArgs) -> Result<Explanation<'_>, Refusal> {
     let loading = policy.loading(url);
     let act = match policy.navigation(url) {
         // What lets a page load from an origin where the run may act is what lets it act.
-        Ok(_) => Answer::allowed(loading.as_ref().map_or("default", |(_, opening)| opening.as_str())),
-        Err(denied) => Answer::denied(denied),
+        Ok(_) => PolicyVerdict::allowed(loading.as_ref().map_or("default", |(_, opening)| opening.as_str())),
+        Err(denied) => PolicyVerdict::denied(denied),
     };
-    let load = loading.map_or_else(Answer::denied, |(_, opening)| Answer::allowed(opening.as_str()));
+    let load = loading.map_or_else(PolicyVerdict::denied, |(_, opening)| PolicyVerdict::allowed(opening.as_str()));
     let request = match policy.requesting(&args.method, url, policy.gates_effects(Author::Model)) {
-        RequestVerdict::Allow => Answer::allowed("default"),
-        RequestVerdict::Ask(to) => Answer::noted("ask", to.map(|to| format!("it would go to {to}"))),
-        RequestVerdict::Rewrite(to) => Answer::noted("rewrite", Some(format!("it goes to {to}"))),
-        RequestVerdict::Deny(denied) => Answer::denied(denied),
+        RequestVerdict::Allow => PolicyVerdict::allowed("default"),
+        RequestVerdict::Ask(to) => PolicyVerdict::noted("ask", to.map(|to| format!("it would go to {to}"))),
+        RequestVerdict::Rewrite(to) => PolicyVerdict::noted("rewrite", Some(format!("it goes to {to}"))),
+        RequestVerdict::Deny(denied) => PolicyVerdict::denied(denied),
     };
     Ok(Explanation { url, act, load, request })
 }

@@ -31,7 +31,7 @@ const TABLES: [&str; 6] = ["runs", "steps", "conditions", "candidates", "request
 const CELL: usize = 80;
 
 /// Result of a query.
-struct Answer {
+struct QueryOutput {
     schema: SchemaRef,
     rows: Vec<RecordBatch>,
     /// Problems with parts of the runs that could not be read.
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: QueryArgs, output: Output) -> Exit {
     }
 }
 
-async fn answered(args: QueryArgs, output: Output) -> Result<Answer, Refusal> {
+async fn answered(args: QueryArgs, output: Output) -> Result<QueryOutput, Refusal> {
     let runs = exporting::runs(&args.runs)?;
     in_temporary_folder(move |folder| {
         let out = args.tables.unwrap_or(folder);
@@ -70,7 +70,7 @@ async fn answered(args: QueryArgs, output: Output) -> Result<Answer, Refusal> {
             return Err(Refusal::invalid(ErrorCode::Unreadable, format!("no run can be read: {}", plain(&problems))));
         }
         let (schema, rows) = Handle::current().block_on(select(&options.out, &args.sql)).map_err(|e| unusable(&e))?;
-        Ok(Answer { schema, rows, unreadable: exported.unreadable })
+        Ok(QueryOutput { schema, rows, unreadable: exported.unreadable })
     })
     .await
 }
@@ -95,7 +95,7 @@ async fn select(tables: &Path, sql: &str) -> Result<(SchemaRef, Vec<RecordBatch>
 }
 
 /// An object a row; absent values are null.
-fn json(answer: &Answer) -> Result<Value, ArrowError> {
+fn json(answer: &QueryOutput) -> Result<Value, ArrowError> {
     let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(Vec::new());
     writer.write_batches(&answer.rows.iter().collect::<Vec<_>>())?;
     writer.finish()?;
@@ -103,7 +103,7 @@ fn json(answer: &Answer) -> Result<Value, ArrowError> {
 }
 
 /// The texts of all cells, row by row.
-fn cells(answer: &Answer, mut row: impl FnMut(Vec<String>)) -> Result<(), ArrowError> {
+fn cells(answer: &QueryOutput, mut row: impl FnMut(Vec<String>)) -> Result<(), ArrowError> {
     let format = FormatOptions::default();
     for batch in &answer.rows {
         let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column.as_ref(), &format));
@@ -116,12 +116,12 @@ fn cells(answer: &Answer, mut row: impl FnMut(Vec<String>)) -> Result<(), ArrowE
     Ok(())
 }
 
-fn names(answer: &Answer) -> Vec<String> {
+fn names(answer: &QueryOutput) -> Vec<String> {
     answer.schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
 /// By RFC 4180. On a terminal, control characters are escaped.
-fn csv(answer: &Answer) -> Result<String, ArrowError> {
+fn csv(answer: &QueryOutput) -> Result<String, ArrowError> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut out = String::new();
     let mut line = |cells: Vec<String>| {
@@ -137,7 +137,7 @@ fn csv(answer: &Answer) -> Result<String, ArrowError> {
     Ok(out)
 }
 
-fn table(answer: &Answer) -> Result<String, ArrowError> {
+fn table(answer: &QueryOutput) -> Result<String, ArrowError> {
     let shown = |cell: &String| {
         let cell = plain(cell);
         let is_long = cell.chars().count() > CELL;
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    fn answer() -> Answer {
+    fn answer() -> QueryOutput {
         let schema = Arc::new(Schema::new(vec![
             Field::new("name", DataType::Utf8, true),
             Field::new("steps", DataType::Int64, true),
@@ -184,7 +184,7 @@ mod tests {
         let names = StringArray::from(vec![Some("a\u{1b}[31m, \"b\"\n"), None, Some(&*"x".repeat(100))]);
         let steps = Int64Array::from(vec![Some(12), Some(3), None]);
         let rows = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(names), Arc::new(steps)]).unwrap();
-        Answer { schema, rows: vec![rows], unreadable: Vec::new() }
+        QueryOutput { schema, rows: vec![rows], unreadable: Vec::new() }
     }
 
     #[test]

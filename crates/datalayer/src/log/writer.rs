@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_or_sync_that_fails_anywhere_loses_no_reported_step_and_hides_no_begun_one() {
+    async fn a_failed_write_or_sync_loses_no_reported_step_and_hides_no_begun_one() {
         let (disk, medium) = Failing::after(u32::MAX, <[u8]>::len);
         assert_eq!((run_on(disk).await.0, medium.lock().unwrap().operations), (3, 16), "8 entries, each synced");
         for good in 0..16 {

@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn secrets_are_in_no_recording_and_requests_with_them_are_found_all_the_same() {
+    async fn secrets_are_in_no_recording_and_requests_with_them_are_still_found() {
         let secret = "correct-horse 7";
         let json = |text: &str| request("POST", "https://shop.test/in", &[("Content-Type", "application/json")], text);
         let form = request(

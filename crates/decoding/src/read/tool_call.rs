@@ -16,7 +16,7 @@ use crate::toolset::{THOUGHT, registered_of, verbs_of};
 /// Reads the calls, in order, as the steps of one plan; text beside them and the thoughts among
 /// their arguments are its reasoning.
 pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violations> {
-    let mut found = Found::default();
+    let mut found = DecodedCalls::default();
     found.collect(value, "", 0);
     if found.steps.is_empty() && found.violations.is_empty() {
         found.violations.push(malformed("", "there is no tool call"));
@@ -35,13 +35,13 @@ pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violation
 }
 
 #[derive(Default)]
-struct Found {
+struct DecodedCalls {
     steps: Vec<Value>,
     said: Vec<String>,
     violations: Vec<Violation>,
 }
 
-impl Found {
+impl DecodedCalls {
     fn collect(&mut self, value: &Value, path: &str, depth: usize) {
         /// Wrappers around wrappers: responses, choices, messages, contents.
         const DEPTH: usize = 8;

@@ -320,7 +320,7 @@ fn registered_actions_are_no_other_tools() {
 }
 
 #[test]
-fn anthropic_tools_are_the_same_for_every_page_and_strict_where_few_things_are_open() {
+fn anthropic_tools_are_equal_for_all_pages_and_strict_where_few_are_open() {
     let tools = |page: &Observation, policy: &Policy| emit_within(Target::Anthropic, page, policy, &Caps::default()).1;
     let mut blocked = page(3);
     blocked.dialog = serde_json::from_value(json!({ "kind": "prompt", "message": "?" })).unwrap();

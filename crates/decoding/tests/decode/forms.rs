@@ -15,7 +15,7 @@ fn errors(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_plan_reads_alone_in_a_fence_within_prose_and_with_its_last_step_apart() {
+fn a_plan_reads_alone_fenced_within_prose_and_with_its_last_step_apart() {
     let step = json!({ "type": "click", "targetRef": "c3" });
     let plan = json!({ "version": "1.0", "steps": [step], "last": { "type": "finish", "result": null } });
     let expected = json!([{ "type": "click", "targetRef": "c3" }, { "type": "finish" }]);

@@ -72,7 +72,7 @@ fn the_articles_plan_reads_as_it_stands() {
 
 /// Whatever the article's schema knows is in the language, with the same names.
 #[test]
-fn every_step_locator_and_condition_of_the_articles_schema_is_in_the_language() {
+fn every_step_locator_and_condition_of_the_articles_schema_is_supported() {
     let articles = articles_schema();
     let published = jsonschema::draft202012::new(&schema_of(Document::Plan)).unwrap();
     let locators = [
@@ -169,7 +169,7 @@ fn calls_of_the_articles_tools_read_as_steps_and_its_tools_are_among_ours() {
 /// The planner's form stands there with words in place of values: it is told apart, and each of them is refused
 /// where it stands. With values in their places it reads.
 #[test]
-fn the_planner_output_is_refused_as_a_template_and_reads_once_it_is_filled_in() {
+fn the_planner_output_is_refused_as_a_template_and_reads_once_filled_in() {
     assert_eq!(form_of(PLANNER_OUTPUT), Form::PlannerOutput);
     let violations = read(PLANNER_OUTPUT, Author::Model).unwrap_err();
     let told: Vec<&str> = violations.iter().map(|violation| violation.path.as_str()).collect();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::actionability::Ready;
 use crate::hit_target::Sealed;
-use crate::run::{Entered, Resolved, Run};
+use crate::run::{Entered, Resolved, StepRun};
 use crate::stage::{Guarded, Judged, Looking, Release, Sent, Target};
 use crate::stop::Part;
 
@@ -52,7 +52,7 @@ impl Release for Script {
     fn release(&mut self) {}
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// The result of a verb without a target.
     pub(crate) const fn untargeted(&self) -> ActResult {
         ActResult::new(self.looking.untargeted())

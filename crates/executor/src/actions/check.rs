@@ -6,27 +6,27 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use serde::Deserialize;
 
 use crate::actions::ActResult;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Need;
 use crate::stop::Part;
 
 /// The state of a control.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Seen {
+struct CheckState {
     seen: Toggle,
     /// A native radio button: only another one of its group unchecks it.
     native: bool,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
     pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<ActResult> {
         loop {
             let by = self.ready_by();
             let (main, world, field) = self.main_field(by).await?;
-            let state: Option<Seen> =
+            let state: Option<CheckState> =
                 self.ask(&world, "(cb, id) => cb.act.checkedOf(id)", &[field.id.into()], Stage::Actionability).await?;
-            let Some(Seen { seen, native }) = state else {
+            let Some(CheckState { seen, native }) = state else {
                 let message = format!("the target is no check box, radio button or switch: {}", main.facts.role);
                 return Err(self.act_failure(Cause::InvalidArgument, message).into());
             };

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::{Part, Stop, probe_stop};
 
 /// Script that reads a page as clean HTML, on top of the probe's core. It is added to a document with the first step
@@ -31,13 +31,13 @@ pub(super) struct CleanHtml {
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct HtmlReply {
     html: String,
     frames: Vec<u64>,
     truncated: Vec<String>,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Writes down what `id` shows, or the whole document, with its frames. `None`: it left the document.
     pub(super) async fn written(&mut self, world: &ProbeWorld, id: &Value) -> Part<Option<CleanHtml>> {
         let mut truncated = BTreeSet::new();
@@ -55,7 +55,7 @@ impl Run<'_> {
         truncated: &'s mut BTreeSet<String>,
     ) -> BoxFuture<'s, Part<Option<String>>> {
         Box::pin(async move {
-            let answer: Option<Answer> = self.ask(&world, "(cb, id) => cb.read.html(id)", &[id], Stage::Act).await?;
+            let answer: Option<HtmlReply> = self.ask(&world, "(cb, id) => cb.read.html(id)", &[id], Stage::Act).await?;
             let Some(answer) = answer else { return Ok(None) };
             truncated.extend(answer.truncated.into_iter().take(10).map(|what| cut(&what, 20)));
             *room = room.saturating_sub(answer.html.len());

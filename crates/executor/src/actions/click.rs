@@ -10,9 +10,9 @@ use futures_util::future::try_join_all;
 use crate::actionability::Ready;
 use crate::actions::ActResult;
 use crate::hit_target::{Arrival, Gesture};
-use crate::input::devices::{Sending, Sent};
+use crate::input::devices::{Sending, SentGesture};
 use crate::input::mouse::modifier_bits;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{Expected, Need};
 use crate::stop::{Part, Stop, call_stop};
 
@@ -49,7 +49,7 @@ impl How {
 }
 
 /// Queues the whole click as one burst: when the page reacts to the move, the press is already sent, and guarded.
-fn burst(sent: &mut Sent, point: Point, how: &How) -> Vec<Sending> {
+fn burst(sent: &mut SentGesture, point: Point, how: &How) -> Vec<Sending> {
     let mut mouse = sent.mouse(how.modifiers);
     let mut calls = vec![mouse.move_to(point)];
     for nth in 1..=how.count {
@@ -59,7 +59,7 @@ fn burst(sent: &mut Sent, point: Point, how: &How) -> Vec<Sending> {
     calls
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Clicks the step's target. If the page changes when the pointer arrives, the guard stops the whole gesture:
     /// nothing was hit, so the click is tried again on the changed page. It is not if the page put another control under
     /// the pointer.

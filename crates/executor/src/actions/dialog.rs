@@ -6,11 +6,11 @@ use cuebook_cdp::DialogAnswer;
 use cuebook_grammar::outcome::{Cause, Stage};
 
 use crate::activity::dialog_fact;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::seen::Event;
 use crate::stop::{Part, failed, page_stop};
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Answers the open dialog. The page does not answer before, so its state is unknown; it is watched from the answer
     /// on.
     pub(crate) async fn answer_dialog(&mut self, answer: &DialogAnswer) -> Part<()> {

@@ -8,10 +8,10 @@ use cuebook_grammar::wire::Millis;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::{Part, Stop};
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Carries the action out.
     pub(crate) async fn act<S: SecretSource, A: ArtifactSink>(
         &mut self,

@@ -25,10 +25,10 @@ use serde_json::json;
 use crate::actionability::Ready;
 use crate::actions::ActResult;
 use crate::hit_target::{Gesture, Outcome};
-use crate::input::devices::{Place, Sending, Sent};
+use crate::input::devices::{Place, Sending, SentGesture};
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
-use crate::run::{Entered, Resolved, Run};
+use crate::run::{Entered, Resolved, StepRun};
 use crate::script::{Caret, Field, FieldKind, Focused, GestureReport, Holding, Need, SetWhole};
 use crate::stage::Target;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
@@ -49,7 +49,7 @@ impl Entry {
     }
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Types text after what is there.
     pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
@@ -202,7 +202,12 @@ impl Run<'_> {
     }
 
     /// Arms, gives the focus and places the caret.
-    pub(crate) async fn begin_entry(&mut self, entry: &Entry, keys: Gesture, caret: &str) -> Part<(Sent, Focused)> {
+    pub(crate) async fn begin_entry(
+        &mut self,
+        entry: &Entry,
+        keys: Gesture,
+        caret: &str,
+    ) -> Part<(SentGesture, Focused)> {
         let armed = self.arm(&entry.ready, keys).await?;
         let focused = self.focus_field(entry, caret).await?;
         let sent = self.send(armed)?;
@@ -213,7 +218,7 @@ impl Run<'_> {
     }
 
     /// Like `begin_entry`, for text that replaces the content in one piece; returns the pending report of its effect.
-    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(Sent, Outcome)> {
+    pub(crate) async fn begin_insertion(&mut self, entry: &Entry) -> Part<(SentGesture, Outcome)> {
         let armed = self.arm(&entry.ready, Gesture::text(entry.key().clone())).await?;
         let asked = self.ask_for_outcome(&entry.ready.world).await;
         self.focus_field(entry, "all").await?;
@@ -235,7 +240,7 @@ impl Run<'_> {
         Ok(focused)
     }
 
-    pub(crate) async fn press_named(&mut self, entry: &Entry, sent: &Sent, name: &str) -> Part<()> {
+    pub(crate) async fn press_named(&mut self, entry: &Entry, sent: &SentGesture, name: &str) -> Part<()> {
         let Some(chord) = layout::chord(name) else { return Ok(()) };
         let calls = Keyboard { devices: sent, place: &entry.place }.chord(&chord);
         self.all_of(calls).await
@@ -249,7 +254,7 @@ impl Run<'_> {
     async fn enter(
         &mut self,
         entry: &Entry,
-        sent: &Sent,
+        sent: &SentGesture,
         text: &str,
         caret: Option<&Caret>,
         delay: Option<Duration>,
@@ -301,7 +306,7 @@ impl Run<'_> {
     }
 
     /// Ends the entry and checks that nothing went elsewhere.
-    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: Sent, entered: Part<()>) -> Part<ActResult> {
+    pub(crate) async fn end_entry(&mut self, entry: &Entry, sent: SentGesture, entered: Part<()>) -> Part<ActResult> {
         if matches!(entered, Err(Stop::Dialog)) {
             return Err(Stop::Dialog);
         }
@@ -317,7 +322,7 @@ impl Run<'_> {
     /// Like `end_entry`, for text that was inserted in one piece.
     pub(crate) fn end_insertion(
         &mut self,
-        sent: Sent,
+        sent: SentGesture,
         inserted: Part<(Result<(), CallError>, Option<GestureReport>)>,
     ) -> Part<ActResult> {
         let acted = ActResult::by(sent);
@@ -394,7 +399,7 @@ fn unless_gone<T>(answer: Part<T>) -> Part<Option<T>> {
     }
 }
 
-pub(crate) fn not_a_field<T>(run: &Run<'_>) -> Part<T> {
+pub(crate) fn not_a_field<T>(run: &StepRun<'_>) -> Part<T> {
     Err(run.act_failure(Cause::NotEditable, "the target is no field for text").into())
 }
 

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::stop::{Part, Stop, call_stop, failed};
 
 /// The most bytes of JSON that a script may return.
@@ -54,7 +54,7 @@ struct Exception {
     value: Option<Value>,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Evaluates an expression in the page; a promise is awaited, and the value comes back as JSON.
     pub(crate) async fn evaluate(&mut self, action: &Evaluate) -> Part<ActResult> {
         self.watch().await?;

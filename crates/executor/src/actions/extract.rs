@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::actions::ActResult;
 use crate::actions::clean_html::{self, CleanHtml};
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Reading;
 use crate::stop::{Part, failed, probe_stop};
 
@@ -41,7 +41,7 @@ struct Attribute {
     sensitive: bool,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Reads what the query asks for.
     pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<ActResult> {
         if !matches!(query.kind, ExtractKind::Text | ExtractKind::Value) {

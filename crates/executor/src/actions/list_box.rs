@@ -14,7 +14,7 @@ use cuebook_probe::ProbeWorld;
 use crate::actions::ActResult;
 use crate::actions::select::in_words;
 use crate::retry::Tries;
-use crate::run::{Resolved, Run};
+use crate::run::{Resolved, StepRun};
 use crate::script::{ListKind, Listed, ListedOption, Need};
 use crate::stage::Target;
 use crate::stop::{Part, Stop};
@@ -38,7 +38,7 @@ struct Search {
     labels: Vec<String>,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Chooses options of a list that the page draws.
     pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<ActResult> {
         let (main, _, listed) = self.listed(&[]).await?;

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::denied::in_words;
 use crate::gate::Holder;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Loaded;
 use crate::seen::Event;
 use crate::stop::{Part, Stop, call_stop, failed, out_of_time};
@@ -47,7 +47,7 @@ struct Entry {
 const DECIDING: Duration = Duration::from_secs(3_600);
 const READING_ON: Duration = Duration::from_secs(2);
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Opens a URL, and waits until its document is loaded, within limits: a page that never finishes loading is open once
     /// it is committed.
     pub(crate) async fn navigate(&mut self, action: &Navigate) -> Part<()> {

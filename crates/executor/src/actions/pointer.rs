@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::actions::ActResult;
 use crate::hit_target::{Aim, Arrival, Gesture};
-use crate::input::devices::{DragKind, Place, Sent};
+use crate::input::devices::{DragKind, Place, SentGesture};
 use crate::projection::projections;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{Expected, GestureReport, Need};
 use crate::seen::Event;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
@@ -24,7 +24,7 @@ const DRAG: Duration = Duration::from_millis(300);
 const MOVES: u32 = 10;
 
 /// Presses, waits and releases.
-async fn hold(sent: &mut Sent, at: Point, span: Duration) -> Result<(), CallError> {
+async fn hold(sent: &mut SentGesture, at: Point, span: Duration) -> Result<(), CallError> {
     let mut mouse = sent.mouse(0);
     try_join_all([mouse.move_to(at), mouse.press(at, MouseButton::Left, 1)]).await?;
     tokio::time::sleep(span).await;
@@ -40,7 +40,7 @@ fn path(from: Point, to: Point) -> impl Iterator<Item = Point> {
 }
 
 /// Drags with mouse events alone.
-async fn drag(sent: &mut Sent, from: Point, to: Point, took: Duration) -> Result<(), CallError> {
+async fn drag(sent: &mut SentGesture, from: Point, to: Point, took: Duration) -> Result<(), CallError> {
     let mut mouse = sent.mouse(0);
     try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
     for point in path(from, to) {
@@ -50,7 +50,7 @@ async fn drag(sent: &mut Sent, from: Point, to: Point, took: Duration) -> Result
     mouse.release(to, MouseButton::Left, 1).await
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Moves the pointer over the target.
     pub(crate) async fn hover(&mut self, action: &Hover) -> Part<ActResult> {
         let need = Need { enabled: false, within: true, hover: true, ..Need::pointer(action.position) };

@@ -16,11 +16,11 @@ use crate::hit_target::Gesture;
 use crate::input::devices::Place;
 use crate::input::keyboard::Keyboard;
 use crate::input::layout;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{BlockReason, Focused, GestureKind, GestureReport, Need};
 use crate::stop::{Part, Stop, call_stop, failed};
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Presses a key or a chord.
     pub(crate) async fn press(&mut self, action: &Press) -> Part<ActResult> {
         let Some(chord) = layout::chord(&action.keys) else {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Need;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The least time for it, even after the step's deadline. With that of the effects, a step ends two seconds after it.
 const LATE: Duration = Duration::from_millis(700);
 
-impl<'a> Run<'a> {
+impl<'a> StepRun<'a> {
     /// Takes the picture that a step asks for, and stores it.
     pub(crate) async fn screenshot<A: ArtifactSink>(&mut self, action: &Screenshot, artifacts: &A) -> Part<ActResult> {
         let mut clip = None;

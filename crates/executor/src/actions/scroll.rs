@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::actions::ActResult;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Need;
 use crate::seen::Event;
 use crate::stop::Part;
@@ -16,7 +16,7 @@ struct Scrolled {
     moved: bool,
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Scrolls the target into view, or by a direction or a distance.
     pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<ActResult> {
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::actions::ActResult;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::Need;
 use crate::seen::Event;
 use crate::settling::{Awaited, QUIET};
@@ -116,7 +116,7 @@ impl Journey {
     }
 }
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Scrolls on until what is looked for is there and in view.
     pub(crate) async fn scroll_until(&mut self, action: &ScrollUntil) -> Part<ActResult> {
         let by = self.answer_by();

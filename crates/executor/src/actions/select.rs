@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::actions::ActResult;
 use crate::retry::Tries;
-use crate::run::{Entered, Run};
+use crate::run::{Entered, StepRun};
 use crate::script::{Chosen, Need};
 use crate::stop::Part;
 
 /// The most options that a failure names.
 const NAMED: usize = 20;
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Chooses options. A native select for one option takes the first; the result lists the others.
     pub(crate) async fn select(&mut self, action: &Select) -> Part<ActResult> {
         let choices = &action.option.choices;

@@ -8,12 +8,12 @@ use crate::actions::ActResult;
 use crate::actions::enter_text::{Entry, not_a_field};
 use crate::hit_target::Gesture;
 use crate::input::keyboard::Keyboard;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{FieldKind, Need};
 use crate::seen::Event;
 use crate::stop::Part;
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Replaces what is in a field.
     pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;

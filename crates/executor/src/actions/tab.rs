@@ -9,11 +9,11 @@ use cuebook_grammar::wire::Count;
 
 use crate::actions::ActResult;
 use crate::retry::Tries;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::seen::Event;
 use crate::stop::{Part, call_stop, failed, page_stop};
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Makes another tab the current one.
     pub(crate) async fn switch_tab(&mut self, tab: Count) -> Part<ActResult> {
         let page = self.tab_at(tab).await?;

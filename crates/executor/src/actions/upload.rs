@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::actions::ActResult;
 use crate::hit_target::Gesture;
 use crate::input::devices::{DragKind, Place};
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::script::{Expected, Need};
 use crate::stop::{Part, call_stop, probe_stop};
 
@@ -56,7 +56,7 @@ struct Taker {
 
 const CHOOSER: &str = "Page.fileChooserOpened";
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Uploads files below the declared directories through a file field, the chooser that a control opens, or a drop
     /// zone.
     pub(crate) async fn upload(&mut self, action: &Upload) -> Part<ActResult> {

@@ -8,7 +8,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::json;
 
 use crate::actions::ActResult;
-use crate::run::Run;
+use crate::run::StepRun;
 use crate::seen::Event;
 use crate::settling::QUIET;
 use crate::step::unmet;
@@ -16,7 +16,7 @@ use crate::stop::Part;
 
 const POLL: Duration = Duration::from_millis(50);
 
-impl Run<'_> {
+impl StepRun<'_> {
     /// Begins to watch; the condition is awaited with the postconditions.
     pub(crate) async fn wait_for(&mut self) -> Part<()> {
         self.watch().await?;

@@ -28,7 +28,7 @@ pub(crate) type Sending = BoxFuture<'static, Result<(), CallError>>;
 /// Devices that have not sent anything.
 pub(crate) type Armed = stage::Armed<Devices>;
 /// A gesture that was begun.
-pub(crate) type Sent = stage::Sent<Devices>;
+pub(crate) type SentGesture = stage::Sent<Devices>;
 
 /// Pending reports of the guard at the target. They are requested before the guard is opened, so that answers come even
 /// if the gesture ends the document.
@@ -170,12 +170,12 @@ pub(crate) trait Wire: Send + Sync {
     /// Queues an event before it returns.
     fn send(&self, to: &Place, event: Input) -> Sending;
     /// The gesture is over: releases what is held, and opens the guards once all was answered.
-    fn end(&mut self, held: Held);
+    fn end(&mut self, held: HeldInput);
 }
 
 /// Buttons and drags that have to be released.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldInput {
     /// Where a button is down, and the event that releases it.
     button: Option<(Point, DispatchMouseEventParams)>,
     /// The last button that was pressed, released or not.
@@ -185,7 +185,7 @@ pub(crate) struct Held {
     drag: Option<(Place, Point, Value)>,
 }
 
-impl Held {
+impl HeldInput {
     fn is_none(&self) -> bool {
         self.button.is_none() && self.intercepting.is_empty() && self.drag.is_none()
     }
@@ -218,14 +218,14 @@ impl Held {
 /// Mouse, keyboard and drags of one gesture.
 pub(crate) struct Devices {
     wire: Box<dyn Wire>,
-    held: Held,
+    held: HeldInput,
     /// Not shared: the lock makes the devices `Sync`, for futures that hold them across an await.
     reports: Mutex<Option<Reports>>,
 }
 
 impl Devices {
     pub(crate) fn new(wire: Box<dyn Wire>, reports: Option<Reports>) -> Self {
-        Self { wire, held: Held::default(), reports: Mutex::new(reports) }
+        Self { wire, held: HeldInput::default(), reports: Mutex::new(reports) }
     }
 
     /// Takes the pending reports of the guard at the target, if they were requested.
@@ -306,7 +306,7 @@ impl Wire for TabWire {
         })
     }
 
-    fn end(&mut self, mut held: Held) {
+    fn end(&mut self, mut held: HeldInput) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
@@ -362,7 +362,7 @@ impl Wire for TabWire {
 
 impl Drop for TabWire {
     fn drop(&mut self) {
-        self.end(Held::default());
+        self.end(HeldInput::default());
     }
 }
 
@@ -414,7 +414,7 @@ pub(crate) mod fake {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn end(&mut self, mut held: Held) {
+        fn end(&mut self, mut held: HeldInput) {
             let again = FakeWire(self.0.clone());
             held.release(&again);
             held.stop_intercepting(&again);
@@ -423,7 +423,7 @@ pub(crate) mod fake {
     }
 
     /// A gesture that was begun, without a browser.
-    pub(crate) fn sent() -> (Sent, Log) {
+    pub(crate) fn sent() -> (SentGesture, Log) {
         let log = Log::default();
         let devices = Devices::new(Box::new(FakeWire(log.clone())), None);
         let mut looking = Looking::begin();

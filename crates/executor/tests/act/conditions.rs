@@ -193,7 +193,7 @@ async fn the_time_of_the_server_is_not_the_time_of_a_condition() {
 }
 
 #[tokio::test]
-async fn a_hidden_field_has_a_value_and_a_property_of_the_page_says_why_it_has_none() {
+async fn a_hidden_field_has_a_value_and_a_page_property_says_why_it_has_none() {
     let page = "<input id=it type=hidden value=42><script>it.foo = 1</script>";
     let mut lab = lab(&[("/", page)]).await;
     let it = json!({"it": css_of("#it")});

@@ -115,7 +115,7 @@ async fn a_page_that_asks_before_it_is_left_is_left_by_a_step_that_says_so() {
 }
 
 #[tokio::test]
-async fn the_dialog_stays_open_where_that_was_chosen_or_the_step_does_not_navigate() {
+async fn the_dialog_stays_open_where_chosen_or_the_step_does_not_navigate() {
     let options = ExecutorOptions { before_unload: BeforeUnload::KeepOpen, ..quick() };
     let mut lab = lab_with(&[("/", HOLDS), ("/next", "<title>Next</title>")], options).await;
     succeeded(lab.click("#go").await);

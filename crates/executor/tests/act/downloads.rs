@@ -90,7 +90,7 @@ async fn navigating_to_a_file_downloads_it() {
 }
 
 #[tokio::test]
-async fn a_download_that_begins_while_a_step_waits_is_in_the_record_of_that_step() {
+async fn a_download_that_begins_while_a_step_waits_is_in_its_record() {
     let page = "<button id=go onclick=\"this.after('Preparing'); setTimeout(() => { const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['a,b'])); a.download = 'table.csv'; a.click(); }, 500)\">Export</button>";
     let mut lab = lab(&[("/", page)]).await;
     succeeded(lab.step(get(), json!({"type": "click", "targetRef": "go"})).await);

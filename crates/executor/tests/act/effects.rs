@@ -94,7 +94,7 @@ async fn a_flood_in_the_console_costs_a_step_neither_its_errors_nor_its_memory()
 }
 
 #[tokio::test]
-async fn a_failed_step_leaves_behind_what_is_around_its_target_and_what_changed_there() {
+async fn a_failed_step_reports_what_is_around_its_target_and_what_changed_there() {
     let page = "<main><h1>Orders</h1><label>Code <input id=code type=password value=s3cr3t></label><ul><li>One \
         <button id=go onclick=\"this.disabled = true; this.closest('li').append('stopped'); note.textContent = 'Kept'\">Pay\
         </button></ul><p id=note role=status></p></main>";
@@ -226,7 +226,7 @@ async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
 }
 
 #[tokio::test]
-async fn a_form_that_validation_stops_is_reported_in_the_words_of_the_browser_or_the_page() {
+async fn a_form_stopped_by_validation_is_reported_in_browser_or_page_words() {
     for (page, expected) in [
         (
             "<form action=/sent><input aria-label=Email type=email required><button id=go>Send</button></form>",

@@ -243,7 +243,7 @@ async fn a_button_in_a_label_is_not_its_check_box() {
 }
 
 #[tokio::test]
-async fn what_a_page_makes_of_the_target_in_answer_to_the_press_does_not_withhold_the_click() {
+async fn what_a_page_makes_of_the_target_on_press_does_not_withhold_the_click() {
     let click = "onclick=\"document.title += this.id; return false\"";
     let page = format!(
         "<a id=link href='#plain' onmousedown=\"this.href = '#counted'\" {click}>Safe</a>\
@@ -263,7 +263,7 @@ async fn what_a_page_makes_of_the_target_in_answer_to_the_press_does_not_withhol
 }
 
 #[tokio::test]
-async fn what_others_make_of_the_target_between_press_and_release_withholds_the_click() {
+async fn what_others_make_of_the_target_during_the_press_withholds_the_click() {
     // The press keeps the page busy; a timer of the page that is over by then comes before the release.
     let page = |control: &str, change: &str| {
         format!(

@@ -146,7 +146,7 @@ async fn a_target_that_is_found_by_nothing_says_where_more_of_the_page_is() {
 }
 
 #[tokio::test]
-async fn a_target_below_the_edge_of_its_pane_is_not_in_view_though_its_box_is_in_the_viewports() {
+async fn a_target_below_its_panes_edge_is_not_in_view_though_in_the_viewport() {
     let page =
         "<div id=pane style='height:100px;overflow:auto'><div style='height:300px'></div><p id=it>Here</p></div>";
     let mut lab = lab(&[("/", page)]).await;

@@ -64,7 +64,7 @@ async fn a_disabled_option_and_one_of_a_disabled_group_are_refused() {
 }
 
 #[tokio::test]
-async fn several_values_replace_what_was_chosen_and_a_single_select_takes_the_first() {
+async fn several_values_replace_the_choice_and_a_single_select_takes_the_first() {
     let page = format!(
         "{SHIRTS}<select id=m multiple><option selected>A</option><option>B</option><option>C</option></select>"
     );

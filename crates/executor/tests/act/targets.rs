@@ -168,7 +168,7 @@ async fn no_verb_acts_on_a_node_that_is_about_something_else_now() {
 }
 
 #[tokio::test]
-async fn a_target_that_becomes_another_when_the_pointer_or_the_focus_comes_is_not_hit() {
+async fn a_target_that_becomes_another_on_hover_or_focus_is_not_hit() {
     let cases = [
         (
             "pointermove",
@@ -221,7 +221,7 @@ async fn a_target_that_becomes_another_when_the_pointer_or_the_focus_comes_is_no
 }
 
 #[tokio::test]
-async fn a_meaning_that_moved_to_another_node_is_followed_unless_the_step_destroys() {
+async fn a_meaning_that_moved_to_another_node_is_followed_unless_destructive() {
     let page = |name: &str| {
         format!(
             "<ul id=list><li><b>Alice</b> <button>{name}</button><li><b>Bob</b> <button id=it>{name}</button></ul>\

@@ -103,7 +103,7 @@ async fn a_page_that_polls_all_the_time_is_quiet_beside_its_polling() {
 }
 
 #[tokio::test]
-async fn traffic_that_the_step_itself_sets_off_and_that_never_rests_leaves_quiet_unknown() {
+async fn traffic_of_the_step_itself_that_never_rests_leaves_quiet_unknown() {
     let page = "<button id=go onclick=\"setInterval(() => fetch('/poll?' + Math.random()), 60)\">Go</button>";
     let mut lab = lab(&[("/", page), ("/poll", "x")]).await;
     let failure = failed(lab.step(go(), click(json!([{"kind": "networkIdle", "timeoutMs": 1200}]))).await);

@@ -24,7 +24,7 @@ use crate::error::ExportError;
 use crate::folder::{Folder, Part, Unit};
 use crate::format::Redaction;
 use crate::job::{Job, inputs};
-use crate::source::{Pages, Run, Seen};
+use crate::source::{ExportEntry, Pages, RunSource};
 
 /// The version of the tables, in the metadata of each file as `cuebook.schemaVersion`. The minor version is raised when a
 /// column is added, at the end of its table and nullable. Nothing else ever changes, so files of all versions can be
@@ -83,7 +83,7 @@ fn list(out: &mut String, above: &str, data_type: &DataType) {
 }
 
 /// Exports runs that are not in the folder yet.
-pub(crate) fn export(job: &mut Job<'_>, runs: &[Run]) -> Result<(), ExportError> {
+pub(crate) fn export(job: &mut Job<'_>, runs: &[RunSource]) -> Result<(), ExportError> {
     let wanted = due(job, runs)?;
     job.skip(runs.len() - wanted.len());
     let mut start = 0;
@@ -102,14 +102,14 @@ pub(crate) fn export(job: &mut Job<'_>, runs: &[Run]) -> Result<(), ExportError>
     Ok(())
 }
 
-fn date(run: &Run) -> String {
+fn date(run: &RunSource) -> String {
     cuebook_datalayer::run_dir::utc(run.started_ms).chars().take(10).collect()
 }
 
 /// The runs that are to be written, oldest first. Parts with a run that has changed are removed.
-fn due<'a>(job: &mut Job<'_>, runs: &'a [Run]) -> Result<Vec<&'a Run>, ExportError> {
+fn due<'a>(job: &mut Job<'_>, runs: &'a [RunSource]) -> Result<Vec<&'a RunSource>, ExportError> {
     let parts: Vec<Unit> = job.folder.units().cloned().collect();
-    let given: std::collections::BTreeMap<&str, &Run> = runs.iter().map(|run| (run.id.as_str(), run)).collect();
+    let given: std::collections::BTreeMap<&str, &RunSource> = runs.iter().map(|run| (run.id.as_str(), run)).collect();
     let mut there = std::collections::BTreeSet::new();
     for part in parts {
         let is_whole = job.folder.has(&part.name, &part.inputs);
@@ -132,7 +132,7 @@ fn due<'a>(job: &mut Job<'_>, runs: &'a [Run]) -> Result<Vec<&'a Run>, ExportErr
     Ok(runs.iter().filter(|run| !there.contains(run.id.as_str())).collect())
 }
 
-fn part(job: &mut Job<'_>, runs: &[&Run], date: &str) -> Result<(), ExportError> {
+fn part(job: &mut Job<'_>, runs: &[&RunSource], date: &str) -> Result<(), ExportError> {
     let inputs = inputs(runs.iter().copied());
     let name = format!("part-{inputs}");
     let mut tables = Tables::create(&job.folder, date, &name)?;
@@ -175,10 +175,10 @@ impl Tables {
         })
     }
 
-    fn take(&mut self, run: &mut Option<RunRow>, seen: Seen, pages: &Pages) -> Result<(), ExportError> {
+    fn take(&mut self, run: &mut Option<RunRow>, seen: ExportEntry, pages: &Pages) -> Result<(), ExportError> {
         match seen {
-            Seen::Header(header) => *run = Some(RunRow::new(&header)),
-            Seen::Observed(record) => {
+            ExportEntry::Header(header) => *run = Some(RunRow::new(&header)),
+            ExportEntry::Observed(record) => {
                 if let Some(run) = run {
                     run.observations += 1;
                 }
@@ -188,7 +188,7 @@ impl Tables {
                     }
                 }
             }
-            Seen::Planning(record) => {
+            ExportEntry::Planning(record) => {
                 if let Some(run) = run {
                     run.call(&record);
                 }
@@ -196,7 +196,7 @@ impl Tables {
                 let bytes = row.output.len() + row.input.iter().map(|message| message.text.len()).sum::<usize>();
                 self.planning.push(row, bytes)?;
             }
-            Seen::Step(record) => {
+            ExportEntry::Step(record) => {
                 if let Some(run) = run {
                     run.steps += 1;
                     run.failed_steps += i64::from(record.failure.is_some());
@@ -211,7 +211,7 @@ impl Tables {
                 let bytes = row.action_json.len() + row.data_json.as_ref().map_or(0, String::len);
                 self.steps.push(row, 1_000 + bytes)?;
             }
-            Seen::End(end) => {
+            ExportEntry::End(end) => {
                 if let Some(run) = run {
                     run.end(&end);
                 }

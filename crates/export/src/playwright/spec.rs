@@ -21,7 +21,7 @@ use super::code::{expectations, literal, options, point, target};
 use crate::error::ExportError;
 use crate::folder::Part;
 use crate::job::Job;
-use crate::source::{Pages, Run, Seen, word};
+use crate::source::{ExportEntry, Pages, RunSource, word};
 
 /// Pixels that a direction scrolls by: most of a viewport.
 const SCROLL: i32 = 600;
@@ -29,13 +29,15 @@ const SCROLL: i32 = 600;
 const LONG_PRESS_MS: u32 = 600;
 
 /// Writes the test of a run.
-pub(crate) fn test(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
+pub(crate) fn test(job: &mut Job<'_>, run: &RunSource, part: &mut Part) -> Result<(), ExportError> {
     let mut spec = Spec::default();
     job.read(run, &mut |seen, _: &Pages| {
         match seen {
-            Seen::Header(header) => spec.title = header.task.clone().unwrap_or_else(|| header.run_id.to_string()),
-            Seen::Step(record) => spec.step(record),
-            Seen::End(end) => spec.result = Some(end.result),
+            ExportEntry::Header(header) => {
+                spec.title = header.task.clone().unwrap_or_else(|| header.run_id.to_string())
+            }
+            ExportEntry::Step(record) => spec.step(record),
+            ExportEntry::End(end) => spec.result = Some(end.result),
             _ => {}
         }
         Ok(())

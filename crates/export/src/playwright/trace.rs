@@ -24,7 +24,7 @@ use crate::error::ExportError;
 use crate::folder::Part;
 use crate::job::Job;
 use crate::locating;
-use crate::source::{Pages, Run, Seen};
+use crate::source::{ExportEntry, Pages, RunSource};
 
 /// The newest version that all of these viewers read.
 const VERSION: u32 = 8;
@@ -35,7 +35,7 @@ const FRAME: &str = "frame@1";
 const PICTURE: &str = "http://cuebook.invalid/picture.png";
 
 /// Writes the trace of a run.
-pub(crate) fn trace(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(), ExportError> {
+pub(crate) fn trace(job: &mut Job<'_>, run: &RunSource, part: &mut Part) -> Result<(), ExportError> {
     let mut zip = ZipWriter::new(part.handle()?);
     let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated).large_file(true);
     let stored = packed.compression_method(CompressionMethod::Stored);
@@ -44,8 +44,8 @@ pub(crate) fn trace(job: &mut Job<'_>, run: &Run, part: &mut Part) -> Result<(),
         Trace { zip: BufWriter::with_capacity(1 << 16, zip), started_ms: run.started_ms, pictures: BTreeMap::new() };
     let mut requests = Vec::new();
     job.read(run, &mut |seen, pages: &Pages| match seen {
-        Seen::Header(header) => trace.header(&header),
-        Seen::Step(record) => {
+        ExportEntry::Header(header) => trace.header(&header),
+        ExportEntry::Step(record) => {
             let at = trace.at(record.execution.ts_ms);
             let effects = record.effects.iter().flat_map(|effects| &effects.requests);
             requests.extend(effects.map(|request| (at, record.execution.ts_ms, request.clone())));

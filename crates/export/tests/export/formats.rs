@@ -109,7 +109,7 @@ fn the_end_of_a_task_is_an_example_and_a_run_without_a_task_has_none() {
 }
 
 #[test]
-fn a_call_whose_steps_all_worked_is_an_example_as_it_was_sent_and_answered() {
+fn a_call_whose_steps_all_worked_is_an_example_as_sent_and_answered() {
     let answered = |planned_repair: bool, output: &str| {
         examples_of(|mut entry| {
             if entry["entry"] == "planning" {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_refused_after_its_step_is_told_once_and_speaks_against_the_end() {
+    fn a_change_refused_after_its_step_is_told_once_and_counts_against_an_end() {
         let now = Instant::now();
         let mut requests = Requests::default();
         requests.begin(acts("click button \"Buy\""));

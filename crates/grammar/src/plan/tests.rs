@@ -395,7 +395,7 @@ fn a_list_of_open_verbs_closes_the_others_but_reading() {
 }
 
 #[test]
-fn s43_a_reference_to_a_secret_stands_where_text_is_entered_and_nowhere_else() {
+fn s43_a_secret_reference_stands_only_where_text_is_entered() {
     use crate::action::Action;
     for entering in ["type", "setValue"] {
         assert_eq!(codes(Author::Model, json!([{ "type": entering, "targetRef": "c8", "credentialRef": "shop" }])), []);

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_names_a_request_decides_however_its_path_is_spelled() {
+    fn the_first_rule_naming_a_request_decides_however_its_path_is_spelled() {
         let policy = policy(json!([
             { "url": "https://shop.test/admin/help", "do": "allow" },
             { "url": "https://shop.test/admin*", "do": "deny" },

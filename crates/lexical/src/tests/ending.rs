@@ -4,11 +4,11 @@ use cuebook_grammar::facts::{DialogFact, DialogKind};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::seam::HistoryEntry;
 
-use super::fixture::{Run, assert_plans, page, plan, short};
+use super::fixture::{SimulatedRun, assert_plans, page, plan, short};
 
 /// Returns the plan after everything planned for the first page was carried out, and the second page is there.
 fn then(task: &str, before: &Observation, with: impl Fn(&mut HistoryEntry), after: &Observation) -> String {
-    let mut run = Run::of(task);
+    let mut run = SimulatedRun::of(task);
     let draft = run.plan(before);
     for at in 0..draft.steps.len() {
         run.did(&draft, at, before, &with);
@@ -74,7 +74,7 @@ fn a_click_without_effect_is_asked_about() {
 #[test]
 fn a_person_may_say_that_it_is_done_anyway() {
     let observation = page("button \"Go\"");
-    let mut run = Run::of("Press Go");
+    let mut run = SimulatedRun::of("Press Go");
     let first = run.plan(&observation);
     run.did(&first, 0, &observation, |entry| entry.no_effect = true);
     let second = run.plan(&observation);
@@ -94,7 +94,7 @@ fn nothing_goes_on_behind_an_open_dialog() {
     assert_eq!(then("Press Delete and accept the dialog", &before, |_| (), &observation), "acceptDialog");
     assert_eq!(then("Press Delete and dismiss the alert", &before, |_| (), &observation), "dismissDialog");
     assert_eq!(then("Press Go and answer with Zoe", &before, |_| (), &observation), "acceptDialog Zoe");
-    let mut run = Run::of("Press Delete");
+    let mut run = SimulatedRun::of("Press Delete");
     let first = run.plan(&before);
     run.did_all(&first, &before);
     let question = run.plan(&observation);
@@ -204,7 +204,7 @@ fn secrets_are_typed_and_never_shown() {
         "Type correct-horse in Password",
         "Log in as ann with password correct-horse and make tea",
     ] {
-        let draft = Run::of(task).plan(&login);
+        let draft = SimulatedRun::of(task).plan(&login);
         let shown = draft.steps.iter().filter_map(|step| step.explanation.as_ref()).map(ToString::to_string);
         let asked = short(&draft);
         let asked = if asked.starts_with("askUser") { asked } else { String::new() };

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::Lexical;
 
 /// A run of the planner without a browser: the pages and what becomes of steps are the test's.
-pub(super) struct Run {
+pub(super) struct SimulatedRun {
     task: String,
     policy: Policy,
     history: Vec<HistoryEntry>,
@@ -26,7 +26,7 @@ pub(super) struct Run {
     plan: u32,
 }
 
-impl Run {
+impl SimulatedRun {
     pub(super) fn of(task: &str) -> Self {
         let policy = Policy::default().starting_at(cuebook_grammar::sample::HERE).unwrap();
         Self { task: task.to_owned(), policy, history: Vec::new(), state: None, plan: 0 }
@@ -98,7 +98,7 @@ pub(super) fn short(draft: &PlanDraft) -> String {
 
 /// The plan for a task on a page that nothing was done on.
 pub(super) fn plan(task: &str, observation: &Observation) -> String {
-    short(&Run::of(task).plan(observation))
+    short(&SimulatedRun::of(task).plan(observation))
 }
 
 /// All plans on a page that stays as it is, but for the end of it.
@@ -107,7 +107,7 @@ pub(super) fn plans(task: &str, observation: &Observation) -> String {
     let mut after = observation.clone();
     after.candidates.retain(|candidate| !candidate.is_sensitive());
     let sends = |said: &[String]| said.last().is_some_and(|plan| plan.contains("type") && plan.contains("click"));
-    let mut run = Run::of(task);
+    let mut run = SimulatedRun::of(task);
     let mut said: Vec<String> = Vec::new();
     for _ in 0..12 {
         let observation = if sends(&said) { &after } else { observation };
@@ -128,7 +128,7 @@ pub(super) fn plans(task: &str, observation: &Observation) -> String {
 /// stays. Ends with the step that ends the run.
 pub(super) fn run(task: &str, pages: &[&str]) -> Vec<String> {
     let pages: Vec<Observation> = pages.iter().map(|lines| page(lines)).collect();
-    let mut run = Run::of(task);
+    let mut run = SimulatedRun::of(task);
     let mut said = Vec::new();
     for turn in 0..12 {
         let observation = &pages[turn.min(pages.len() - 1)];

@@ -1,6 +1,6 @@
 //! The loop: what is done is not done again, and what is left waits for its page.
 
-use super::fixture::{Run, ends, page, run, short};
+use super::fixture::{SimulatedRun, ends, page, run, short};
 
 const HOME: &str = "link \"Log in\" to=/login\n link \"Orders\" to=/orders";
 const LOGIN: &str = "textbox \"E-mail\" form=f\n textbox \"Password\" password form=f\n button \"Sign in\" form=f";
@@ -45,7 +45,7 @@ fn a_plan_ends_where_the_page_may_change() {
 #[test]
 fn a_clause_that_is_done_is_not_done_again_when_the_rest_was_dropped() {
     let observation = page("textbox \"Name\"\n checkbox \"Staff\"\n button \"Save\"");
-    let mut run = Run::of("Type Bob into Name, tick Staff and press Save");
+    let mut run = SimulatedRun::of("Type Bob into Name, tick Staff and press Save");
     let first = run.plan(&observation);
     assert_eq!(short(&first), "type c1 Bob; check c2; click c3");
     run.did(&first, 0, &observation, |_| ());
@@ -55,7 +55,7 @@ fn a_clause_that_is_done_is_not_done_again_when_the_rest_was_dropped() {
 #[test]
 fn steps_of_repairs_count_for_nothing() {
     let observation = page("button \"Close\"\n button \"Save\"");
-    let mut run = Run::of("Press Save");
+    let mut run = SimulatedRun::of("Press Save");
     let first = run.plan(&observation);
     run.did(&first, 0, &observation, |entry| entry.planned = None);
     assert_eq!(short(&run.plan(&observation)), "click c2");
@@ -64,7 +64,7 @@ fn steps_of_repairs_count_for_nothing() {
 #[test]
 fn a_foreign_state_is_ignored() {
     let observation = page("button \"Save\"");
-    let mut run = Run::of("Press Save");
+    let mut run = SimulatedRun::of("Press Save");
     run.plan(&observation);
     run.with_state(serde_json::json!({ "left": 7 }));
     assert_eq!(short(&run.plan(&observation)), "click c1");
@@ -80,7 +80,7 @@ fn a_target_that_never_appears_fails_with_the_clause() {
 #[test]
 fn a_step_that_failed_before_input_is_retried_once() {
     let observation = page("button \"Go\"");
-    let mut run = Run::of("Click Go");
+    let mut run = SimulatedRun::of("Click Go");
     for expected in ["click c1", "click c1", "fail covered: div#overlay"] {
         let draft = run.plan(&observation);
         assert_eq!(short(&draft), expected);
@@ -91,7 +91,7 @@ fn a_step_that_failed_before_input_is_retried_once() {
 #[test]
 fn a_step_that_failed_after_input_is_not_retried() {
     let observation = page("button \"Pay\"");
-    let mut run = Run::of("Click Pay");
+    let mut run = SimulatedRun::of("Click Pay");
     let first = run.plan(&observation);
     run.did(&first, 0, &observation, |entry| entry.failure = Some("deadlineExceeded: no answer".to_owned()));
     assert_eq!(short(&run.plan(&observation)), "fail deadlineExceeded: no answer");
@@ -101,7 +101,7 @@ fn a_step_that_failed_after_input_is_not_retried() {
 fn an_answer_settles_its_question() {
     let observation = page("button \"Delete\" [row: ann]\n button \"Delete\" [row: john]");
     for answer in ["2", "c2", "press Delete of john"] {
-        let mut run = Run::of("Press Delete");
+        let mut run = SimulatedRun::of("Press Delete");
         let first = run.plan(&observation);
         assert!(ends(&first), "{}", short(&first));
         run.answered(&first, &observation, answer);
@@ -112,7 +112,7 @@ fn an_answer_settles_its_question() {
 #[test]
 fn a_useless_answer_is_asked_for_once_more() {
     let observation = page("button \"Delete\" [row: ann]\n button \"Delete\" [row: john]");
-    let mut run = Run::of("Press Delete");
+    let mut run = SimulatedRun::of("Press Delete");
     let mut said = Vec::new();
     for _ in 0..4 {
         let draft = run.plan(&observation);
@@ -127,7 +127,7 @@ fn a_useless_answer_is_asked_for_once_more() {
 fn other_words_or_skip_take_the_place_of_what_was_not_understood() {
     let observation = page("button \"Save\"\n button \"Go\"");
     for (answer, expected) in [("press Go", "click c2"), ("skip", "click c1")] {
-        let mut run = Run::of("Make tea. Press Save");
+        let mut run = SimulatedRun::of("Make tea. Press Save");
         let first = run.plan(&observation);
         assert!(short(&first).contains("not understood"), "{}", short(&first));
         run.answered(&first, &observation, answer);
@@ -141,11 +141,11 @@ fn a_page_is_searched_from_its_top_before_something_counts_as_missing() {
     observation.truncated = Some(cuebook_grammar::observation::Truncation { off_view: 3, ..Default::default() });
     observation.viewport.page_height = 2_000.0;
     observation.viewport.scroll_y = 700.0;
-    let mut run = Run::of("Press Save");
+    let mut run = SimulatedRun::of("Press Save");
     let first = run.plan(&observation);
     assert_eq!(short(&first), "scroll Top");
     run.did_all(&first, &observation);
     observation.viewport.scroll_y = 0.0;
     assert_eq!(short(&run.plan(&observation)), "scroll Down");
-    assert!(short(&Run::of("Press the last button").plan(&observation)).starts_with("scroll"));
+    assert!(short(&SimulatedRun::of("Press the last button").plan(&observation)).starts_with("scroll"));
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::fixture::{Run, ends, page, short};
+use super::fixture::{SimulatedRun, ends, page, short};
 
 fn word() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
@@ -121,7 +121,7 @@ proptest! {
     fn every_draft_passes_the_check_and_every_run_ends(task in task(), lines in prop::collection::vec(line(), 0..8)) {
         let lines: Vec<String> = lines.into_iter().map(|line| line.replace(['\u{2028}', '\u{85}', '\u{b}', '\u{c}'], " ")).collect();
         let observation = page(&lines.join("\n"));
-        let mut run = Run::of(&task);
+        let mut run = SimulatedRun::of(&task);
         let mut ended = false;
         for _ in 0..80 {
             let draft = run.plan(&observation);
@@ -140,7 +140,7 @@ proptest! {
         let mut words: Vec<&str> = "Select Large , tick News , press Save".split(' ').collect();
         words.insert(at.min(words.len()), &word);
         let task = words.join(" ");
-        let mut run = Run::of(&task);
+        let mut run = SimulatedRun::of(&task);
         let mut said = String::new();
         for _ in 0..20 {
             let draft = run.plan(&observation);

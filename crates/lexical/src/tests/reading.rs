@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::fixture::{Run, assert_plans, page, short};
+use super::fixture::{SimulatedRun, assert_plans, page, short};
 
 #[test]
 fn texts_are_looked_for() {
@@ -20,7 +20,7 @@ fn texts_are_looked_for() {
 fn a_verification_holds_or_fails_by_what_the_search_found() {
     let page = page("button \"Go\"");
     let last = |task: &str, totals: &[u64]| {
-        let mut run = Run::of(task);
+        let mut run = SimulatedRun::of(task);
         let mut totals = totals.iter();
         loop {
             let draft = run.plan(&page);

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::cookies::Cookies;
-use super::sockets::{Ended, Sockets};
+use super::sockets::{SocketExchange, Sockets};
 use super::{Holding, next, request_of};
 
 /// Time for a body to come to its end. Chrome withholds it from the page until then.
@@ -107,7 +107,7 @@ async fn record<S: TrafficSink + 'static>(
     mut queue: EventQueue,
     keeper: Keeper<S>,
     cookies: Cookies,
-    (sockets, mut ended): (Sockets, Receiver<Ended>),
+    (sockets, mut ended): (Sockets, Receiver<SocketExchange>),
     mut stopped: oneshot::Receiver<()>,
 ) -> Recorded {
     let mut pending = JoinSet::new();

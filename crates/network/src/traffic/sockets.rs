@@ -19,13 +19,13 @@ const MESSAGES: usize = 10_000;
 const CHARACTERS: usize = 8 << 20;
 
 /// A socket as an exchange: its response is what went over it, as JSON.
-pub(super) type Ended = (HttpRequest, HttpReply, u64);
+pub(super) type SocketExchange = (HttpRequest, HttpReply, u64);
 
 /// The sockets that are open, by request.
 #[derive(Clone)]
 pub(super) struct Sockets {
     open: Arc<Mutex<HashMap<String, Socket>>>,
-    ended: mpsc::Sender<Ended>,
+    ended: mpsc::Sender<SocketExchange>,
 }
 
 struct Socket {
@@ -77,7 +77,7 @@ struct Closed {
 
 impl Sockets {
     /// Those that end come out of the receiver.
-    pub(super) fn new() -> (Self, mpsc::Receiver<Ended>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<SocketExchange>) {
         let (ended, receiver) = mpsc::channel(CAPACITY);
         (Self { open: Arc::default(), ended }, receiver)
     }
@@ -135,7 +135,7 @@ impl Sockets {
     }
 
     /// Ends the sockets that are still open, and returns their messages.
-    pub(super) fn rest(&self) -> Vec<Ended> {
+    pub(super) fn rest(&self) -> Vec<SocketExchange> {
         self.lock().drain().map(|(_, socket)| socket.ended()).collect()
     }
 
@@ -145,7 +145,7 @@ impl Sockets {
 }
 
 impl Socket {
-    fn ended(self) -> Ended {
+    fn ended(self) -> SocketExchange {
         let request = HttpRequest {
             method: "GET".to_owned(),
             url: self.url,

@@ -31,7 +31,7 @@ fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
 }
 
 #[tokio::test]
-async fn an_allowed_request_goes_to_the_checked_address_as_its_server_expects_it() {
+async fn an_allowed_request_goes_to_the_checked_address_as_its_server_expects() {
     let lab = Lab::open().await;
     let request = "GET http://cdn.test/a?b HTTP/1.1\r\nHost: evil.test\r\nProxy-Connection: keep-alive\r\n\
         Proxy-Authorization: Basic eA==\r\nConnection: X-Hop\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n";

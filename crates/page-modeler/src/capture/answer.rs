@@ -16,7 +16,7 @@ use crate::model::rows::{FrameWalk, Row, RowPlace};
 /// The answer as the script writes it (`walk/answer.js`).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Answer {
+struct WalkReply {
     /// Nothing changed since the walk that was asked about: all else is empty.
     same: bool,
     /// All but the rows.
@@ -67,7 +67,7 @@ impl Renamed {
 /// # Errors
 /// [`ProbeError::Malformed`] if it does not read, or does not fit.
 pub(super) fn read(text: &str, last: Option<&FrameWalk>) -> Result<(FrameWalk, Renamed), ProbeError> {
-    let answer: Answer = serde_json::from_str(text)?;
+    let answer: WalkReply = serde_json::from_str(text)?;
     let unfit = || ProbeError::from(serde_json::Error::custom("a difference that does not fit its base"));
     if answer.same {
         return Ok((last.ok_or_else(unfit)?.clone(), Renamed::Rows(Vec::new())));

@@ -20,7 +20,7 @@ pub(crate) struct Bounds {
 
 /// Caches of a tab's documents from earlier observations.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct TabCaches {
     pub(crate) names: NameCache,
     pub(crate) walks: WalkCache,
     pub(crate) listeners: ListenerCache,

@@ -13,7 +13,7 @@ use futures_util::future::{join, join_all};
 use serde_json::json;
 
 use super::answer::{self, Renamed};
-use super::bounds::{Bounds, Known};
+use super::bounds::{Bounds, TabCaches};
 use super::captured::{Captured, CapturedFrame};
 use super::listeners::ListenerCache;
 use super::listeners::Place;
@@ -35,10 +35,10 @@ pub(crate) async fn capture(
     probe: &Probe,
     scope: Scope,
     bounds: Bounds,
-    known: &mut Known,
+    known: &mut TabCaches,
     until: Instant,
 ) -> Result<Captured, ProbeError> {
-    let Known { names, walks, listeners } = known;
+    let TabCaches { names, walks, listeners } = known;
     let all = probe.page().frames();
     let known: Vec<Frame> = all.iter().take(bounds.frames).cloned().collect();
     let left_out = u64::try_from(all.len().saturating_sub(known.len())).unwrap_or(u64::MAX);

@@ -11,7 +11,7 @@ mod overlays;
 mod script;
 mod walk_cache;
 
-pub(crate) use bounds::{Bounds, Known};
+pub(crate) use bounds::{Bounds, TabCaches};
 pub(crate) use captured::{Captured, CapturedFrame};
 pub(crate) use frames::capture;
 pub(crate) use script::WALK;

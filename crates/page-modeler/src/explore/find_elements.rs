@@ -17,7 +17,7 @@ use crate::modeler::LivePageModeler;
 const HITS: usize = 100;
 
 #[derive(Deserialize)]
-struct Found {
+struct FindReply {
     total: u64,
     elements: Vec<Value>,
 }
@@ -55,7 +55,7 @@ pub(super) async fn find_elements(
         if within.as_ref().is_some_and(|key| key.frame != world.frame().as_str()) {
             continue;
         }
-        let found: Found = serde_json::from_str(&text).map_err(ProbeError::from)?;
+        let found: FindReply = serde_json::from_str(&text).map_err(ProbeError::from)?;
         total += found.total;
         for mut element in found.elements {
             if elements.len() >= HITS {

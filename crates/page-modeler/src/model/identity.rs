@@ -12,11 +12,11 @@ use cuebook_grammar::id::{CandidateId, NodeKey, PageId};
 #[derive(Debug, Default)]
 pub struct Identities {
     last: u32,
-    known: HashMap<NodeKey, Known>,
+    known: HashMap<NodeKey, KnownNode>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownNode {
     id: CandidateId,
     about: About,
 }
@@ -37,7 +37,7 @@ impl Identities {
         if self.known.len() >= BOUND {
             self.known.clear();
         }
-        self.known.insert(key.clone(), Known { id, about: about.clone() });
+        self.known.insert(key.clone(), KnownNode { id, about: about.clone() });
         id
     }
 

@@ -70,7 +70,7 @@ fn shown_within(observation: &Observation, budget: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_twins_are_all_seen_distinguished_and_shown_within_a_budget() {
+async fn ten_thousand_twins_are_seen_distinguished_and_shown_within_a_budget() {
     let [full, view] =
         observed("stage.innerHTML = '<p><button>Twin</button>'.repeat(10000)", [Scope::Full, Scope::View]).await;
     assert_eq!((full.candidates.len(), full.truncated), (10_001, None));
@@ -154,7 +154,7 @@ async fn of_fifty_megabytes_of_text_only_the_beginning_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_five_megabytes_shown_in_a_button_and_beside_one_only_the_beginning_is_read() {
+async fn of_five_megabytes_in_and_beside_a_button_only_the_beginning_is_read() {
     let [full, view] = observed(
         "stage.innerHTML = '<ul><li><a href=/a>Beside</a></li><li><button></button></li></ul><textarea></textarea>';
          const [beside, inside, field] = stage.querySelectorAll('li, textarea');

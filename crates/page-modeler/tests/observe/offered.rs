@@ -90,7 +90,7 @@ async fn fields_without_a_name_are_labelled_by_the_text_beside_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_control_that_a_click_on_the_middle_of_its_widget_misses_is_a_candidate_of_its_own() {
+async fn a_control_off_the_middle_of_its_widget_is_a_candidate_of_its_own() {
     let mut stage = Stage::on(
         "<style>[role=tab] { width: 120px; padding-top: 26px } button { width: 120px; height: 26px; margin: 0 }</style>
          <div role=tablist><div role=tab tabindex=0><button>Submit</button></div></div>",

@@ -65,7 +65,7 @@ async fn items_of_a_list_that_is_sorted_by_the_pointer_are_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_of_a_list_that_listens_for_them_are_offered_if_they_take_the_focus() {
+async fn entries_of_a_list_that_listens_for_them_are_offered_if_focusable() {
     check(
         "<ul id=menu><li><div tabindex=-1>Angola</div></li><li tabindex=-1>Andorra</li><li>Plain</li></ul>
          <ul><li><div tabindex=-1>Elsewhere</div></li></ul><script>menu.addEventListener('click', () => {})</script>",
@@ -89,7 +89,7 @@ async fn a_row_that_listens_is_offered_with_what_stands_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_lets_the_pointer_through_is_not_offered_unless_its_children_catch_it() {
+async fn what_lets_the_pointer_through_is_offered_only_if_its_children_catch_it() {
     check(
         "<div style='pointer-events:none'><button id=b>Dead</button><button style='pointer-events:auto'>Alive</button></div>
          <input aria-label=Typed style='pointer-events:none'>",

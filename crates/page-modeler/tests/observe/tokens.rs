@@ -63,7 +63,7 @@ fn role_of(candidate: &Candidate) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_observation_takes_at_most_half_of_playwrights_tokens_and_loses_nothing_to_act_on() {
+async fn a_full_observation_takes_half_of_playwrights_tokens_with_every_control() {
     let tokenizer = o200k_base().unwrap();
     let (mut stage, addresses) = corpus().await;
     let (mut ours, mut theirs) = (0, 0);

@@ -79,7 +79,7 @@ async fn twins_are_distinguished_by_their_nearest_context() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twins_without_roles_around_them_are_distinguished_by_the_part_that_only_one_is_in() {
+async fn twins_without_roles_around_them_are_distinguished_by_their_own_part() {
     check(
         "<div><div><b>Anna</b><p><button>Edit</button></div><div><b id=who>Bert</b><p><button>Edit</button></div></div>",
         &["button \"Edit\" [item: Anna]", "button \"Edit\" [item: Bert]"],
@@ -90,7 +90,7 @@ async fn twins_without_roles_around_them_are_distinguished_by_the_part_that_only
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_that_were_written_by_hand_distinguish_twins_and_numbered_ones_do_not() {
+async fn ids_written_by_hand_distinguish_twins_and_numbered_ones_do_not() {
     check(
         "<style>[tabindex] { width: 30px; height: 30px }</style>
          <div id=map tabindex=0></div><div id=timeline><p tabindex=0></p></div>

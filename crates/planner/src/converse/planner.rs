@@ -216,7 +216,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         sink: &mut dyn PlanSink,
         deadline: Deadline,
         usage: &mut Usage,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<ModelReply, ModelError> {
         let grammar = self.grammar(request);
         let mut messages = self.first_messages(request, &grammar).map_err(|source| self.failed(0, source))?;
         let mut purpose = if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan };
@@ -240,8 +240,8 @@ impl<E: ChatEngine> ModelPlanner<E> {
             usage.input_tokens += done.input_tokens;
             usage.output_tokens += done.output_tokens;
             match done.end {
-                TurnEnd::Accepted(drafts) => return Ok(Answer::Drafts(drafts)),
-                TurnEnd::Refused(said) => return Ok(Answer::Refused(said)),
+                TurnEnd::Accepted(drafts) => return Ok(ModelReply::Drafts(drafts)),
+                TurnEnd::Refused(said) => return Ok(ModelReply::Refused(said)),
                 TurnEnd::Failed(source) => return Err(self.failed(done.attempts, source)),
                 TurnEnd::Deadline => {
                     return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
@@ -278,7 +278,7 @@ impl<E: ChatEngine> Drop for Waiting<'_, E> {
     }
 }
 
-enum Answer {
+enum ModelReply {
     Drafts(Vec<PlanDraft>),
     Refused(String),
 }
@@ -300,12 +300,12 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         waiting.is_over = matches!(answer, Ok(_) | Err(ModelError::Invalid { .. } | ModelError::Budget { .. }));
         drop(waiting);
         Ok(match answer? {
-            Answer::Drafts(drafts) => {
+            ModelReply::Drafts(drafts) => {
                 let note = drafts.first().and_then(|draft| draft.reasoning_summary.as_ref()).map(ToString::to_string);
                 let memory = note.as_deref().and_then(memory_in);
                 PlanReply { drafts, usage, note, memory, ..PlanReply::default() }
             }
-            Answer::Refused(said) => {
+            ModelReply::Refused(said) => {
                 let said = if said.is_empty() { "it gives no reason" } else { &said };
                 PlanReply { usage, ..PlanReply::none(format!("the model refuses: {said}")) }
             }

@@ -44,7 +44,7 @@ pub(super) struct Turn<'a, E> {
 }
 
 /// The result of a turn.
-pub(super) struct Done {
+pub(super) struct TurnResult {
     pub(super) end: TurnEnd,
     pub(super) output: String,
     pub(super) input_tokens: u64,
@@ -70,7 +70,7 @@ struct Attempt {
 }
 
 impl<E: ChatEngine> Turn<'_, E> {
-    pub(super) async fn run(&self, sink: &mut dyn PlanSink) -> Done {
+    pub(super) async fn run(&self, sink: &mut dyn PlanSink) -> TurnResult {
         let mut call = OpenCall::new(sink, self.opened(), self.spent);
         let mut retry = 0;
         let mut attempts = 0;
@@ -107,7 +107,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             },
         };
         let (input_tokens, output_tokens, attempts) = call.end(end);
-        Done { end: heard.end, output: heard.output, input_tokens, output_tokens, attempts }
+        TurnResult { end: heard.end, output: heard.output, input_tokens, output_tokens, attempts }
     }
 
     fn opened(&self) -> PlanningCall {

@@ -25,13 +25,13 @@ pub enum RecordedError {
 /// Replays recorded answers, one per call, in order.
 #[derive(Debug)]
 pub struct Recorded {
-    answers: Mutex<VecDeque<Answer>>,
+    answers: Mutex<VecDeque<RecordedReply>>,
     count: usize,
     model: Option<String>,
 }
 
 #[derive(Clone, Debug)]
-struct Answer {
+struct RecordedReply {
     text: String,
     input: u64,
     output: u64,
@@ -48,15 +48,19 @@ impl Recorded {
                 continue;
             }
             model = model.or(call.model);
-            answers.push_back(Answer { text: call.output, input: call.input_tokens, output: call.output_tokens });
+            answers.push_back(RecordedReply {
+                text: call.output,
+                input: call.input_tokens,
+                output: call.output_tokens,
+            });
         }
         Self { count: answers.len(), answers: Mutex::new(answers), model }
     }
 
     /// Answers as text, in any form that a model may write.
     pub fn from_texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let answers: VecDeque<Answer> =
-            texts.into_iter().map(|text| Answer { text: text.into(), input: 0, output: 0 }).collect();
+        let answers: VecDeque<RecordedReply> =
+            texts.into_iter().map(|text| RecordedReply { text: text.into(), input: 0, output: 0 }).collect();
         Self { count: answers.len(), answers: Mutex::new(answers), model: None }
     }
 }
@@ -78,7 +82,7 @@ impl ChatEngine for Recorded {
 
     async fn open(&self, _: &ChatRequest<'_>) -> Result<RecordedStream, EngineError> {
         let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(Answer { text, input, output }) = answer else {
+        let Some(RecordedReply { text, input, output }) = answer else {
             return Err(EngineError::Inside(Box::new(RecordedError::Exhausted { count: self.count })));
         };
         let usage = ChatEvent::Usage { input, output };

@@ -13,7 +13,7 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::{Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{Boxes, Overflow, TextOptions, cut, one_line, quoted, text};
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Left, PlanRequest, Stuck};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, PlanRequest, RemainingBudget, Stuck};
 
 use super::ground::Ground;
 
@@ -228,7 +228,7 @@ pub(super) fn memory(memory: &str) -> String {
 /// The day, and what is left of the budgets.
 pub(super) fn now(request: &PlanRequest<'_>) -> String {
     let day = request.now_ms.map(|ms| format!("Today is {}, {} (UTC).", calendar::weekday(ms), calendar::date(ms)));
-    let left = request.left.map(|Left { plans, time }| {
+    let left = request.left.map(|RemainingBudget { plans, time }| {
         let rounds = if plans <= 1 { "This is the last plan".to_owned() } else { format!("{plans} plans are left") };
         format!("{rounds}, and {} s.", time.as_secs())
     });

@@ -12,7 +12,7 @@ use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
 use cuebook_grammar::sample;
-use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, Left, MEMORY, PlanRequest, Stuck};
+use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, MEMORY, PlanRequest, RemainingBudget, Stuck};
 use cuebook_grammar::secret::{DigestKey, FactText};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::verdict::Verdict;
@@ -109,7 +109,7 @@ fn the_system_prompt_states_the_form_and_exactly_the_grammar() {
 }
 
 #[test]
-fn the_examples_of_the_built_in_prompts_are_plans_and_name_no_candidate_of_a_page() {
+fn examples_of_the_built_in_prompts_are_plans_and_name_no_candidate() {
     let kinds = |text: &str| -> Vec<ActionKind> {
         let draft = cuebook_decoding::read::read(text, Author::Model).unwrap();
         draft.steps.iter().map(|step| step.action.kind()).collect()
@@ -233,7 +233,7 @@ fn what_a_model_remembered_stands_in_its_next_prompt_as_data() {
 fn the_day_and_what_is_left_of_the_budgets_are_stated() {
     let page = shop();
     let policy = policy(&page);
-    let left = |plans| Some(Left { plans, time: Duration::from_secs(90) });
+    let left = |plans| Some(RemainingBudget { plans, time: Duration::from_secs(90) });
     let turn = |plans| {
         let request = PlanRequest { now_ms: Some(1_709_164_800_000), left: left(plans), ..request(&page, &policy) };
         ask(&request, &Form::Plan).turn
@@ -311,7 +311,7 @@ fn a_prompt_does_not_grow_over_two_hundred_turns() {
         let target = Some("button \"Next\" [row: ".to_owned() + &"y".repeat(500));
         history.push(HistoryEntry { target, failure, data, ..done("click(c3)") });
         let memory = "m".repeat(MEMORY);
-        let left = Some(Left { plans: 200 - turn, time: Duration::from_secs(900) });
+        let left = Some(RemainingBudget { plans: 200 - turn, time: Duration::from_secs(900) });
         let request =
             PlanRequest { history: &history, memory: Some(&memory), now_ms: Some(1), left, ..request(&page, &policy) };
         let asked = ask(&request, &Form::Plan);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::each;
 use crate::page::order;
-use crate::servers::{Answer, Dialect, End, Part, Play};
+use crate::servers::{Dialect, End, Part, Play, ScriptedReply};
 use crate::stage::Stage;
 
 #[test]
@@ -152,7 +152,7 @@ fn white_space_between_members_is_ignored() {
         let Part::Text(text) = dialect.plan(&order()).parts.remove(0) else { panic!("a plan is text") };
         let plan: serde_json::Value = serde_json::from_str(&text).unwrap();
         let wide = serde_json::to_string_pretty(&plan).unwrap();
-        Stage::new(dialect).ask([dialect.saying(&Answer::text(&wide))]).await.is_the_order();
+        Stage::new(dialect).ask([dialect.saying(&ScriptedReply::text(&wide))]).await.is_the_order();
     });
 }
 

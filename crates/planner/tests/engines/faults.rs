@@ -9,7 +9,7 @@ use cuebook_planner::converse::EngineError;
 
 use crate::each;
 use crate::page::order;
-use crate::servers::{Answer, Dialect, End, Part, Play, Server};
+use crate::servers::{Dialect, End, Part, Play, ScriptedReply, Server};
 use crate::stage::{EngineReply, KEY, Stage};
 
 /// The plan, in good order.
@@ -395,7 +395,7 @@ async fn pieces_of_several_tool_calls_may_be_interleaved() {
 #[test]
 fn an_answer_with_only_thoughts_is_not_a_plan() {
     each(async |dialect| {
-        let answer = Answer::of([Part::Reasoning("I wonder".to_owned())]);
+        let answer = ScriptedReply::of([Part::Reasoning("I wonder".to_owned())]);
         let asked = Stage::new(dialect).ask([dialect.saying(&answer), good(dialect)]).await;
         asked.is_the_order();
         assert_eq!(asked.ends(), ["invalid", "accepted"]);

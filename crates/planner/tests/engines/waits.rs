@@ -7,7 +7,7 @@ use cuebook_grammar::planning::CallEnd;
 
 use crate::each;
 use crate::page::order;
-use crate::servers::{Answer, Dialect, End, Play, Server};
+use crate::servers::{Dialect, End, Play, ScriptedReply, Server};
 use crate::stage::{Sink, Stage};
 
 /// Longer than any test needs, shorter than the timeout of the test runner.
@@ -82,7 +82,7 @@ fn signs_of_life_without_an_answer_end_at_the_deadline() {
         // Nothing said, in good order.
         let empty = match dialect {
             Dialect::Ollama => b"{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n".to_vec(),
-            _ => dialect.events(&Answer::text("")).remove(0),
+            _ => dialect.events(&ScriptedReply::text("")).remove(0),
         };
         for bytes in [alive.to_vec(), empty] {
             let flood = dialect.opening().repeat(bytes);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::servers::{Answer, Dialect, Part, Play, Server};
+use crate::servers::{Dialect, Part, Play, ScriptedReply, Server};
 
 async fn client_of(server: &Server) -> TcpStream {
     let mut stream =
@@ -82,7 +82,7 @@ async fn a_body_can_be_split_at_any_byte() {
 }
 
 /// The JSON documents of a stream, whatever delimits them.
-fn documents(dialect: Dialect, answer: &Answer) -> Vec<Value> {
+fn documents(dialect: Dialect, answer: &ScriptedReply) -> Vec<Value> {
     let text: Vec<u8> = dialect.events(answer).concat();
     let text = String::from_utf8(text).expect("events are text");
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("event: ") && *line != "data: [DONE]");

@@ -30,7 +30,7 @@ pub(crate) enum End {
 
 /// An answer of a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ScriptedReply {
     /// Its parts, in order.
     pub(crate) parts: Vec<Part>,
     /// Reason of the end, as the server states it.
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
     pub(crate) usage: (u64, u64),
 }
 
-impl Answer {
+impl ScriptedReply {
     /// These parts, and a proper end.
     pub(crate) fn of(parts: impl IntoIterator<Item = Part>) -> Self {
         Self { parts: parts.into_iter().collect(), end: End::Done, usage: (472, 89) }

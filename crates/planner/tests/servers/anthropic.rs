@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, End, Part, tokens};
+use super::answer::{End, Part, ScriptedReply, tokens};
 
-pub(super) fn events(answer: &Answer) -> Vec<Vec<u8>> {
+pub(super) fn events(answer: &ScriptedReply) -> Vec<Vec<u8>> {
     let mut events = vec![
         event(
             "message_start",
@@ -73,7 +73,7 @@ fn event(name: &str, data: Value) -> Vec<u8> {
 }
 
 /// The message object, without `stream`.
-pub(super) fn whole(answer: &Answer) -> Value {
+pub(super) fn whole(answer: &ScriptedReply) -> Value {
     let blocks: Vec<Value> = answer
         .parts
         .iter()

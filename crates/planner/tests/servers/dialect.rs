@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, call, plan_text};
+use super::answer::{ScriptedReply, call, plan_text};
 use super::play::Play;
 use super::{anthropic, ollama, openai};
 
@@ -53,12 +53,16 @@ impl Dialect {
     }
 
     /// The answer that holds these steps.
-    pub(crate) fn plan(self, steps: &[Value]) -> Answer {
-        if self.calls_tools() { Answer::of(steps.iter().map(call)) } else { Answer::text(&plan_text(steps)) }
+    pub(crate) fn plan(self, steps: &[Value]) -> ScriptedReply {
+        if self.calls_tools() {
+            ScriptedReply::of(steps.iter().map(call))
+        } else {
+            ScriptedReply::text(&plan_text(steps))
+        }
     }
 
     /// The answer's events, each with what delimits it.
-    pub(crate) fn events(self, answer: &Answer) -> Vec<Vec<u8>> {
+    pub(crate) fn events(self, answer: &ScriptedReply) -> Vec<Vec<u8>> {
         match self {
             Self::Ollama => ollama::events(answer),
             Self::OpenAi | Self::OpenAiTools => openai::events(openai::Flavour::OpenAi, answer),
@@ -74,12 +78,12 @@ impl Dialect {
     }
 
     /// The answer as a server sends it when all is well.
-    pub(crate) fn saying(self, answer: &Answer) -> Play {
+    pub(crate) fn saying(self, answer: &ScriptedReply) -> Play {
         self.opening().parts(self.events(answer)).end()
     }
 
     /// The answer as one document, from a server that does not stream.
-    pub(crate) fn whole(self, answer: &Answer) -> Play {
+    pub(crate) fn whole(self, answer: &ScriptedReply) -> Play {
         let document = match self {
             Self::Ollama => ollama::whole(answer),
             Self::Anthropic => anthropic::whole(answer),

@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, End, Part, tokens};
+use super::answer::{End, Part, ScriptedReply, tokens};
 
-pub(super) fn events(answer: &Answer) -> Vec<Vec<u8>> {
+pub(super) fn events(answer: &ScriptedReply) -> Vec<Vec<u8>> {
     let line = |value: Value| format!("{value}\n").into_bytes();
     let said = |message: Value| {
         line(json!({
@@ -50,7 +50,7 @@ pub(super) fn events(answer: &Answer) -> Vec<Vec<u8>> {
 }
 
 /// The answer as one document, as Ollama sends it with `stream: false`.
-pub(super) fn whole(answer: &Answer) -> Value {
+pub(super) fn whole(answer: &ScriptedReply) -> Value {
     let text = answer.parts.iter().map(|part| if let Part::Text(text) = part { text.as_str() } else { "" });
     json!({
         "model": "tiny", "message": { "role": "assistant", "content": text.collect::<String>() }, "done": true,

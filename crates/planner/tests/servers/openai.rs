@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, End, Part, tokens};
+use super::answer::{End, Part, ScriptedReply, tokens};
 
 /// Whose server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Flavour {
     Vllm,
 }
 
-pub(super) fn events(flavour: Flavour, answer: &Answer) -> Vec<Vec<u8>> {
+pub(super) fn events(flavour: Flavour, answer: &ScriptedReply) -> Vec<Vec<u8>> {
     let chunk = |choices: Value, usage: Option<Value>| event(&chunk(flavour, choices, usage));
     let delta = |delta: Value, reason: Option<&str>| chunk(json!([choice(flavour, delta, reason)]), None);
     let mut events = vec![match flavour {
@@ -119,7 +119,7 @@ fn choice(flavour: Flavour, delta: Value, reason: Option<&str>) -> Value {
 }
 
 /// The chat completion object, without `stream`.
-pub(super) fn whole(answer: &Answer) -> Value {
+pub(super) fn whole(answer: &ScriptedReply) -> Value {
     let mut content = String::new();
     let mut calls = Vec::new();
     for part in &answer.parts {

@@ -100,7 +100,7 @@ struct LayoutViewport {
 
 /// Boxes of hidden parts, and the position of the viewport, at one moment.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct ViewState {
     metrics: Metrics,
     /// Pixels of a picture in a CSS pixel.
     density: f64,
@@ -151,13 +151,13 @@ impl Probe {
         })
     }
 
-    async fn seen(&self, secrecy: Secrecy<'_>, until: Instant) -> Result<Seen, ProbeError> {
+    async fn seen(&self, secrecy: Secrecy<'_>, until: Instant) -> Result<ViewState, ProbeError> {
         let reply = self.page().session().request(GetLayoutMetricsParams {}, until).await?;
         let metrics: Metrics = reply.parse()?;
         let main = self.world(&self.page().main_frame().id, until).await?;
         let density = main.call("() => globalThis.devicePixelRatio", &[], until).await?;
         let hidden = self.hidden(secrecy, metrics.ratio(), until).await?;
-        Ok(Seen { metrics, density, hidden })
+        Ok(ViewState { metrics, density, hidden })
     }
 }
 
@@ -169,7 +169,7 @@ impl Metrics {
     }
 }
 
-impl Seen {
+impl ViewState {
     /// Returns the areas to paint, in pixels of the picture, with a pixel around each for rounding.
     fn areas(&self, clip: Option<Rect>) -> Vec<Area> {
         let Metrics { css_visual_viewport: visual, css_layout_viewport: layout, .. } = &self.metrics;
@@ -192,13 +192,13 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(scroll: f64, scale: f64, density: f64) -> Seen {
+    fn seen(scroll: f64, scale: f64, density: f64) -> ViewState {
         let metrics = Metrics {
             css_visual_viewport: VisualViewport { page_x: 0.0, page_y: scroll, scale },
             css_layout_viewport: LayoutViewport { page_x: 0.0, page_y: scroll, client_width: 100.0 },
             layout_viewport: LayoutViewport { page_x: 0.0, page_y: scroll, client_width: 100.0 },
         };
-        Seen { metrics, density, hidden: vec![Rect { x: 10.0, y: 20.0, width: 5.0, height: 5.0 }] }
+        ViewState { metrics, density, hidden: vec![Rect { x: 10.0, y: 20.0, width: 5.0, height: 5.0 }] }
     }
 
     #[test]

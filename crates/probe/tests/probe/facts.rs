@@ -85,7 +85,7 @@ async fn a_key_is_good_until_its_document_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_label_answers_for_its_control_and_what_stands_in_a_button_for_the_button() {
+async fn a_label_answers_for_its_control_and_content_of_a_button_for_the_button() {
     let stage = stage().await;
     let (_page, probe) = stage
         .page_of(

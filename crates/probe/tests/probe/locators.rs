@@ -69,7 +69,7 @@ async fn a_selector_that_the_browser_refuses_is_said_to_be_bad() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_means_the_innermost_element_and_may_be_that_of_the_outer_one_itself() {
+async fn a_text_means_the_innermost_element_or_the_outer_one_that_has_it_itself() {
     let stage = stage().await;
     let (_page, probe) = stage
         .page_of(
@@ -97,7 +97,7 @@ async fn a_text_means_the_innermost_element_and_may_be_that_of_the_outer_one_its
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_assistive_technology_skips_is_found_by_role_only_where_that_is_said() {
+async fn what_assistive_technology_skips_is_found_by_role_only_on_request() {
     let stage = stage().await;
     let (_page, probe) = stage
         .page_of(

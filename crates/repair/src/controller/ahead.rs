@@ -24,7 +24,7 @@ use super::layers::Seams;
 use super::run::Controller;
 use crate::calls::{Arriving, Calls, Ready};
 use crate::request::Interrupted;
-use crate::state::Run;
+use crate::state::RunState;
 
 /// Steps of a plan that ran before the plan was complete.
 #[derive(Default)]
@@ -50,18 +50,18 @@ impl StreamedPrefix {
 }
 
 /// The end of planning: `None` if it was cut off because of what ran ahead.
-pub(super) type Answer<P> = Option<Result<Result<PlanReply, <P as Planner>::Error>, Interrupted>>;
+pub(super) type PlanningResult<P> = Option<Result<Result<PlanReply, <P as Planner>::Error>, Interrupted>>;
 
 impl<S: Seams> Controller<S> {
     /// Requests a plan, and runs what may run of it while it arrives.
     pub(super) async fn hear(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         request: &PlanRequest<'_>,
         calls: &mut Calls,
         arriving: Option<Arriving>,
         deadline: Deadline,
-    ) -> (Answer<S::Planner>, Result<StreamedPrefix, Stop>) {
+    ) -> (PlanningResult<S::Planner>, Result<StreamedPrefix, Stop>) {
         let (planner, interrupt) = (self.layers.planner(), self.interrupt.clone());
         let mut planning = pin!(interrupt.guard(planner.plan(request, calls, deadline).instrument(info_span!("plan"))));
         let mut ahead = StreamedPrefix::default();
@@ -92,7 +92,7 @@ impl<S: Seams> Controller<S> {
     /// Runs the next step of a plan if it may run before the plan is complete.
     async fn run_ahead(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         observation: &Observation,
         ready: Ready,
         ahead: &mut StreamedPrefix,

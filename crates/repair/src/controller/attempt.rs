@@ -25,7 +25,7 @@ use crate::pace;
 use crate::recording;
 use crate::recording::{Place, RecordInput, Sensitivity};
 use crate::request::{RunEvent, Work};
-use crate::state::Run;
+use crate::state::RunState;
 
 /// The most time for looking at a page before its step is over.
 const PREPARING: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ impl<S: Seams> Controller<S> {
     /// One attempt at one step: bind, consent, begin, act, commit.
     pub(super) async fn attempt(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         place: &Place,
@@ -52,7 +52,7 @@ impl<S: Seams> Controller<S> {
     /// another one, the rest of the plan is dropped.
     async fn unbound(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         place: &Place,
@@ -77,7 +77,7 @@ impl<S: Seams> Controller<S> {
 
     async fn attempt_bound(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         bound: &BoundStep,
         ground: &Observation,
         place: &Place,
@@ -114,7 +114,7 @@ impl<S: Seams> Controller<S> {
     /// Routes an action to its owner.
     async fn dispatch(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         bound: &BoundStep,
         ground: &Observation,
         deadline: Deadline,
@@ -204,7 +204,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// The question that has to be agreed to before this step, and the grant that would answer it.
-    pub(super) fn question_about(run: &Run, bound: &BoundStep) -> Option<(String, String)> {
+    pub(super) fn question_about(run: &RunState, bound: &BoundStep) -> Option<(String, String)> {
         let task = if let Work::Task(task) = &run.request.work { task } else { "" };
         let carried = run.lineage.carried(bound, task);
         let to_carry = carried.as_ref().map(|carried| bound.policy().consent_to_carry(&carried.to));
@@ -216,7 +216,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Asks for consent if the policy requires it; the failure if it is not given.
-    async fn consent(&mut self, run: &mut Run, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
+    async fn consent(&mut self, run: &mut RunState, bound: &BoundStep) -> Result<Option<StepFailure>, Stop> {
         let Some((question, grant)) = Self::question_about(run, bound) else { return Ok(None) };
         if let Some(at) = run.agreed.iter().position(|agreed| *agreed == question) {
             run.agreed.swap_remove(at);
@@ -233,7 +233,7 @@ impl<S: Seams> Controller<S> {
     /// Writes the record and reports the end of the step.
     async fn settle(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         bound: &BoundStep,
         ground: &Observation,
         place: &Place,

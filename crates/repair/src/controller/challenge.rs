@@ -19,7 +19,7 @@ use super::layers::Seams;
 use super::run::Controller;
 use crate::again::judged_again;
 use crate::request::Work;
-use crate::state::Run;
+use crate::state::RunState;
 
 /// Between two looks at a page that may go away by itself.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -84,7 +84,7 @@ impl<S: Seams> Controller<S> {
     /// The page behind what asks whether a person is there, if that explains `failure` or is all of the page.
     pub(super) async fn past_challenge(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         mut seen: Observation,
         failure: Option<&StepFailure>,
     ) -> Result<Observation, Stop> {
@@ -127,7 +127,7 @@ impl<S: Seams> Controller<S> {
     /// Waits for what stands before the page if that explains the failure of a step; `None` if it does not.
     pub(super) async fn past_failure(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         seen: &Observation,
         failed: (&BoundStep, &StepFailure),
         kind: Challenge,

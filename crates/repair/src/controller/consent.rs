@@ -17,7 +17,7 @@ use super::end::{Stop, ended_by};
 use super::layers::Seams;
 use super::run::Controller;
 use crate::budget::Budgets;
-use crate::state::Run;
+use crate::state::RunState;
 
 /// The most characters of a question in the message of a step that was not consented to.
 const ABOUT: usize = 400;
@@ -63,7 +63,7 @@ impl<S: Seams> Controller<S> {
     /// In the profile semiAuto, asks once for all steps of a plan that need consent and bind to the page as it is now,
     /// naming each effect. What was agreed to is those questions, word for word: a step whose target or effect is another
     /// one when its turn comes is asked about again.
-    pub(super) async fn consent_to_plan(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(), Stop> {
+    pub(super) async fn consent_to_plan(&mut self, run: &mut RunState, plan: &Plan, from: usize) -> Result<(), Stop> {
         run.agreed.clear();
         if run.request.policy.profile() != Profile::SemiAuto {
             return Ok(());

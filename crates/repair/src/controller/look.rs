@@ -17,14 +17,14 @@ use super::layers::Seams;
 use super::run::Controller;
 use crate::recording;
 use crate::request::{RunEvent, Sight};
-use crate::state::{Ground, Run};
+use crate::state::{Ground, RunState};
 
 /// Attempts at one observation.
 const LOOKS: u32 = 2;
 
 impl<S: Seams> Controller<S> {
     /// The observation to bind to: the last one if it is current, else a new one in the scope that the plan needs.
-    pub(super) async fn current(&mut self, run: &mut Run) -> Result<Observation, Stop> {
+    pub(super) async fn current(&mut self, run: &mut RunState) -> Result<Observation, Stop> {
         match &run.ground {
             Some(ground) if ground.is_current => Ok(ground.observation.clone()),
             _ => self.observe(run, run.scope).await,
@@ -37,7 +37,7 @@ impl<S: Seams> Controller<S> {
         redacted(document, self.redactor.as_ref()).map_err(Stop::broken(ErrorCode::LogUnavailable))
     }
 
-    pub(super) async fn observe(&mut self, run: &mut Run, scope: Scope) -> Result<Observation, Stop> {
+    pub(super) async fn observe(&mut self, run: &mut RunState, scope: Scope) -> Result<Observation, Stop> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let mut left = LOOKS;
         let observation = loop {
@@ -63,7 +63,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Gives the log what a plan or a step is decided on, once. `seen` is clean.
-    pub(super) async fn keep(&mut self, run: &mut Run, seen: &Observation) -> Result<(), Stop> {
+    pub(super) async fn keep(&mut self, run: &mut RunState, seen: &Observation) -> Result<(), Stop> {
         if run.kept.replace(seen.id) == Some(seen.id) {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// The observation with the page's text, for the planner. A page that cannot be read is planned for without.
-    pub(super) async fn read(&mut self, run: &mut Run, mut observation: Observation) -> Result<Observation, Stop> {
+    pub(super) async fn read(&mut self, run: &mut RunState, mut observation: Observation) -> Result<Observation, Stop> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let reading = Box::pin(self.layers.modeler().read(&mut observation, deadline)).instrument(info_span!("read"));
         if let Err(error) = self.interrupt.guard(reading).await? {
@@ -94,7 +94,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
-    pub(super) async fn pictures(&mut self, run: &Run, observation: &Observation) -> Result<Vec<Image>, Stop> {
+    pub(super) async fn pictures(&mut self, run: &RunState, observation: &Observation) -> Result<Vec<Image>, Stop> {
         if run.request.sight == Sight::Words {
             return Ok(Vec::new());
         }

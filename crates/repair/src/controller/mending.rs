@@ -27,7 +27,7 @@ use super::layers::Seams;
 use super::run::Controller;
 use crate::again::judged_again;
 use crate::request::{RunEvent, Work};
-use crate::state::Run;
+use crate::state::RunState;
 use crate::task_words;
 
 /// Candidates before and after the target that a repair is planned with.
@@ -51,7 +51,7 @@ impl<S: Seams> Controller<S> {
     /// Asks the planner to repair a failed step of a plan, and carries that out.
     pub(super) async fn mend(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         failure: &StepFailure,
@@ -71,7 +71,7 @@ impl<S: Seams> Controller<S> {
 
     async fn mended(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         failure: &StepFailure,
@@ -153,7 +153,7 @@ impl<S: Seams> Controller<S> {
 
 impl<S: Seams> Controller<S> {
     /// Returns `true` if a step is destructive on the page as it is, or cannot be bound to it.
-    async fn is_destructive(&mut self, run: &mut Run, plan: &Plan, index: usize) -> Result<bool, Stop> {
+    async fn is_destructive(&mut self, run: &mut RunState, plan: &Plan, index: usize) -> Result<bool, Stop> {
         let ground = if plan.needs_observation(index) { self.current(run).await? } else { run.ground_or_blank() };
         Ok(plan.bind(index, &ground).map_or(true, |bound| bound.effect() == EffectClass::Destructive))
     }
@@ -164,7 +164,7 @@ fn unjudged(condition: Condition) -> Judged {
 }
 
 /// The task of a repair. What the step was stands in the history, redacted.
-fn task(run: &Run) -> String {
+fn task(run: &RunState) -> String {
     let purpose = match &run.request.work {
         Work::Task(task) => Some(task.as_str()),
         Work::Plan(draft) => draft.context.as_ref().and_then(|context| context.task.as_deref()),

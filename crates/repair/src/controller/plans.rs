@@ -12,8 +12,8 @@ use cuebook_grammar::record::{Conclusion, PlanningRecord, RECORD_VERSION, StepOr
 use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
-    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, HistoryEntry, Left, MEMORY, PlanReply, PlanRequest,
-    StepLog as _, Stuck,
+    Confirm as _, ConfirmReply, ConfirmRequest, Executor as _, HistoryEntry, MEMORY, PlanReply, PlanRequest,
+    RemainingBudget, StepLog as _, Stuck,
 };
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
@@ -29,7 +29,7 @@ use crate::again::judged_again;
 use crate::calls::{self, Calls};
 use crate::recording;
 use crate::request::{RunEvent, Work};
-use crate::state::Run;
+use crate::state::RunState;
 
 /// Drafts that a planner may offer to repair a failure.
 const REPAIR_DRAFTS: usize = 3;
@@ -40,7 +40,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
     /// before anything is opened.
-    pub(super) fn judged_unseen(&self, run: &Run, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
+    pub(super) fn judged_unseen(&self, run: &RunState, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
         if draft.steps.iter().any(|step| needs_observation(step, draft)) {
             return Ok(None);
         }
@@ -51,7 +51,7 @@ impl<S: Seams> Controller<S> {
 
     pub(super) async fn run_given_plan(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         draft: &PlanDraft,
         judged: Option<Plan>,
     ) -> Result<(), Stop> {
@@ -84,7 +84,7 @@ impl<S: Seams> Controller<S> {
     /// is still being built is looked at again.
     async fn bound_plan(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         draft: &PlanDraft,
         former: &Observation,
         mut live: Observation,
@@ -107,7 +107,7 @@ impl<S: Seams> Controller<S> {
 
     /// Reason against a good end of the run: a value that was lost, a request or a download that is open, a request that was
     /// refused late.
-    pub(super) async fn finish(&mut self, run: &mut Run) -> Result<Option<Box<StepFailure>>, Stop> {
+    pub(super) async fn finish(&mut self, run: &mut RunState) -> Result<Option<Box<StepFailure>>, Stop> {
         let finishing = self.layers.executor().finish(&run.page, run.deadline);
         let finished = self.interrupt.guard(finishing).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))?;
         run.ending.late = finished.late;
@@ -117,7 +117,7 @@ impl<S: Seams> Controller<S> {
         }))
     }
 
-    pub(super) async fn run_task(&mut self, run: &mut Run, task: &str) -> Result<(), Stop> {
+    pub(super) async fn run_task(&mut self, run: &mut RunState, task: &str) -> Result<(), Stop> {
         let mut invalid_in_a_row = 0;
         let mut last_failure: Option<Box<StepFailure>> = None;
         for spent in 0..self.budgets.iterations {
@@ -216,7 +216,7 @@ impl<S: Seams> Controller<S> {
     /// Requests a plan. Every call of a model is logged, even if planning fails.
     pub(super) async fn ask_planner(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         wanted: PlanKind,
         task: &str,
         observation: &Observation,
@@ -249,7 +249,7 @@ impl<S: Seams> Controller<S> {
             stuck: run.stuck_now,
             failed_now: &failed_now,
             now_ms: Some(recording::now_ms()),
-            left: Some(Left { plans, time: run.deadline.remaining(Instant::now()) }),
+            left: Some(RemainingBudget { plans, time: run.deadline.remaining(Instant::now()) }),
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));
@@ -320,7 +320,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Asks the person how to go on where no valid plan was written; the answer is history. Ends the run if nobody answers.
-    async fn ask_instead(&mut self, run: &mut Run, violations: Violations) -> Result<(), Stop> {
+    async fn ask_instead(&mut self, run: &mut RunState, violations: Violations) -> Result<(), Stop> {
         self.listener.event(RunEvent::Rejected(&violations));
         let may_ask = run.request.policy.profile() != Profile::Unleashed && run.questions < self.budgets.questions;
         let only_policy = violations.iter().all(|violation| violation.code == ViolationCode::PolicyBlocked);
@@ -343,7 +343,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Ends a run whose time is up, before a layer is asked for something it has no time for.
-    pub(super) fn in_time(&self, run: &Run) -> Result<(), Stop> {
+    pub(super) fn in_time(&self, run: &RunState) -> Result<(), Stop> {
         if !run.deadline.has_passed(Instant::now()) {
             return Ok(());
         }
@@ -352,7 +352,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Runs the steps of a plan that did not run ahead.
-    async fn run_plan(&mut self, run: &mut Run, plan: &Plan, ahead: StreamedPrefix) -> Result<PlanEnd, Stop> {
+    async fn run_plan(&mut self, run: &mut RunState, plan: &Plan, ahead: StreamedPrefix) -> Result<PlanEnd, Stop> {
         if ahead.changed_page && names_observed(plan, ahead.ran.len()) {
             return Ok(PlanEnd::Dropped);
         }
@@ -361,7 +361,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Runs the steps of a plan from one on. What fails for good in spite of the ladder is given to the planner to mend.
-    async fn run_from(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<PlanEnd, Stop> {
+    async fn run_from(&mut self, run: &mut RunState, plan: &Plan, from: usize) -> Result<PlanEnd, Stop> {
         let (end, at) = self.run_unmended(run, plan, from).await?;
         self.mended_from(run, plan, end, at).await
     }
@@ -369,7 +369,7 @@ impl<S: Seams> Controller<S> {
     /// Goes on with a plan that ended at a step, as long as what failed is mended.
     async fn mended_from(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         mut end: PlanEnd,
         mut at: usize,
@@ -386,7 +386,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Runs the steps of a plan from one on. How that ended, and at which step.
-    async fn run_unmended(&mut self, run: &mut Run, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
+    async fn run_unmended(&mut self, run: &mut RunState, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
         for index in from..plan.steps().len() {
             let ends = plan.steps().get(index).is_some_and(|checked| matches!(checked.step.action, Action::Finish(_)));
             if ends && let Some(failure) = self.finish(run).await? {
@@ -412,7 +412,7 @@ impl<S: Seams> Controller<S> {
 
     /// Returns `true` if a planner's plan goes on behind this step as if the step had not been in it, and emits a note
     /// of it.
-    pub(super) fn skips(&mut self, run: &Run, plan: &Plan, index: usize, failure: &StepFailure) -> bool {
+    pub(super) fn skips(&mut self, run: &RunState, plan: &Plan, index: usize, failure: &StepFailure) -> bool {
         let skips = matches!(run.request.work, Work::Task(_))
             && plan.steps().get(index).is_some_and(|checked| is_skipped(&checked.step, failure));
         if skips {
@@ -424,7 +424,7 @@ impl<S: Seams> Controller<S> {
     /// Carries out what belongs to the loop itself: finish, fail, askUser.
     pub(super) async fn control_step(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
     ) -> Result<Option<Stop>, Stop> {
@@ -462,7 +462,7 @@ impl<S: Seams> Controller<S> {
     }
 }
 
-fn note_repetition(run: &mut Run, plan: &Plan, observation: &Observation) -> Result<(), Stop> {
+fn note_repetition(run: &mut RunState, plan: &Plan, observation: &Observation) -> Result<(), Stop> {
     run.stuck_now = run.stuck.note(plan, observation);
     if run.stuck_now == Stuck::Stop {
         let beyond = observation.truncated.and_then(|cut| cut.beyond());

@@ -25,7 +25,7 @@ use crate::lineage::Lineage;
 use crate::pace::Pace;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
-use crate::state::{Ending, Ground, Run};
+use crate::state::{Ending, Ground, RunState};
 use crate::stuck::StuckDetector;
 use crate::task_words;
 
@@ -142,7 +142,7 @@ impl<S: Seams> Controller<S> {
         let span = info_span!("run", run_id = %run_id);
         async {
             let deadline = Deadline::after(Instant::now(), self.budgets.run);
-            let mut run = Run {
+            let mut run = RunState {
                 page: request.page.clone(),
                 request,
                 ground: None,
@@ -180,7 +180,7 @@ impl<S: Seams> Controller<S> {
         .await
     }
 
-    async fn report(&mut self, run: Run, stop: Stop) -> RunReport {
+    async fn report(&mut self, run: RunState, stop: Stop) -> RunReport {
         let (result, error, answer) = match stop {
             Stop::Interrupted => {
                 (RunResult::Interrupted, Some(RunError::new(ErrorCode::Interrupted, "the run was interrupted")), None)
@@ -221,7 +221,7 @@ impl<S: Seams> Controller<S> {
         })
     }
 
-    async fn drive(&mut self, run: &mut Run) -> Result<(), Stop> {
+    async fn drive(&mut self, run: &mut RunState) -> Result<(), Stop> {
         let task_of = |draft: &PlanDraft| draft.context.as_ref()?.task.as_ref().map(ToString::to_string);
         let (command, task) = match &run.request.work {
             Work::Task(task) => ("run", Some(task.clone())),
@@ -260,7 +260,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Opens the start URL as a step like any other.
-    async fn open_start(&mut self, run: &mut Run) -> Result<(), Stop> {
+    async fn open_start(&mut self, run: &mut RunState) -> Result<(), Stop> {
         let Some(url) = run.request.start_url.clone() else { return Ok(()) };
         let step = Step::from(Action::Navigate(Navigate::to(&url)));
         let blank = Observation::blank(run.page.clone(), "about:blank");

@@ -20,7 +20,7 @@ use super::layers::Seams;
 use super::run::Controller;
 use crate::recording::Place;
 use crate::request::{RunEvent, Work};
-use crate::state::Run;
+use crate::state::RunState;
 
 /// How often one step runs again because nothing stands before its page any more.
 const PASSES: u32 = 3;
@@ -29,7 +29,7 @@ impl<S: Seams> Controller<S> {
     /// Runs one step of a plan with its repairs.
     pub(super) async fn run_step(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         origin: StepOrigin,
@@ -127,7 +127,7 @@ impl<S: Seams> Controller<S> {
     /// Applies a repair and returns the plan to continue with; `None` if the repair itself fails the check.
     async fn apply(
         &mut self,
-        run: &mut Run,
+        run: &mut RunState,
         plan: &Plan,
         index: usize,
         repair: Repair,
@@ -170,7 +170,7 @@ impl<S: Seams> Controller<S> {
 
     /// Runs steps of a repair: through the same check, policy, executor and log; they are not repaired themselves. The log
     /// has `why` as their explanation.
-    async fn insert(&mut self, run: &mut Run, plan: &Plan, mut steps: Vec<Step>, why: &str) -> Result<(), Stop> {
+    async fn insert(&mut self, run: &mut RunState, plan: &Plan, mut steps: Vec<Step>, why: &str) -> Result<(), Stop> {
         if steps.is_empty() {
             return Ok(());
         }

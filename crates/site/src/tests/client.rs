@@ -13,7 +13,7 @@ pub(super) struct Client {
     cookies: BTreeMap<String, String>,
 }
 
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: u16,
     pub(super) location: Option<String>,
     pub(super) body: String,
@@ -25,21 +25,21 @@ impl Client {
         Self { site, cookies: BTreeMap::new() }
     }
 
-    pub(super) async fn get(&mut self, path: &str) -> Answer {
+    pub(super) async fn get(&mut self, path: &str) -> Response {
         self.send("GET", path, "text/plain", "").await
     }
 
-    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Response {
         let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         self.send("POST", path, "application/x-www-form-urlencoded", &body.join("&")).await
     }
 
-    pub(super) async fn send(&mut self, verb: &str, path: &str, kind: &str, body: &str) -> Answer {
+    pub(super) async fn send(&mut self, verb: &str, path: &str, kind: &str, body: &str) -> Response {
         let host = self.site.origin().trim_start_matches("http://").to_owned();
         self.send_as(&host, verb, path, kind, body).await
     }
 
-    pub(super) async fn send_as(&mut self, host: &str, verb: &str, path: &str, kind: &str, body: &str) -> Answer {
+    pub(super) async fn send_as(&mut self, host: &str, verb: &str, path: &str, kind: &str, body: &str) -> Response {
         let address = self.site.origin().trim_start_matches("http://").to_owned();
         let mut stream = TcpStream::connect(address).await.unwrap();
         let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -54,7 +54,7 @@ impl Client {
         self.read(&String::from_utf8(answer).unwrap())
     }
 
-    fn read(&mut self, answer: &str) -> Answer {
+    fn read(&mut self, answer: &str) -> Response {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let mut location = None;
         for (name, value) in head.lines().filter_map(|line| line.split_once(": ")) {
@@ -66,7 +66,7 @@ impl Client {
             }
         }
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, location, body: body.to_owned() }
+        Response { status, location, body: body.to_owned() }
     }
 
     pub(super) async fn state(&mut self) -> Value {

@@ -43,7 +43,7 @@ const TRIALS: usize = 300;
 
 /// Events that a page saw in one trial.
 #[derive(Deserialize)]
-struct Seen {
+struct TrialEvents {
     wrong: Vec<String>,
     clicks: u32,
     presses: u32,
@@ -87,7 +87,7 @@ async fn race_lab() -> Lab {
 async fn one(lab: &mut Lab, mode: &str, seed: usize, tally: &mut Tally) {
     lab.eval(&format!("begin({mode:?}, {seed})")).await;
     let outcome = lab.click("#a").await;
-    let seen: Seen = serde_json::from_value(lab.eval("end()").await).unwrap();
+    let seen: TrialEvents = serde_json::from_value(lab.eval("end()").await).unwrap();
     tally.trials += 1;
     tally.wrong_events += u32::try_from(seen.wrong.len()).unwrap();
     let (said, sent) = match &outcome {

@@ -29,7 +29,7 @@ async fn an_unknown_id_is_rejected_at_its_last_byte() {
 }
 
 #[tokio::test]
-async fn in_a_dialect_without_ids_the_check_rejects_a_step_before_it_is_reported() {
+async fn in_a_dialect_without_ids_a_step_is_checked_before_it_is_reported() {
     let call = |index: usize, name: &str, arguments: &str| {
         Part::Event(ChatEvent::Call { index, name: Some(name.to_owned()), arguments: arguments.to_owned() })
     };

@@ -34,7 +34,7 @@ pub(super) enum Part {
 
 /// The record of its requests.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct RecordedRequests {
     /// The conversations that were sent, and when.
     pub(super) asked: Vec<(Vec<ChatMessage>, u32, Duration)>,
     /// Events that were read from the last answer.
@@ -46,7 +46,7 @@ pub(super) struct Seen {
 pub(super) struct Fake {
     dialect: Dialect,
     plays: Mutex<VecDeque<Play>>,
-    pub(super) seen: Arc<Mutex<Seen>>,
+    pub(super) seen: Arc<Mutex<RecordedRequests>>,
     begun: Instant,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn text(text: &str) -> Play {
 
 pub(super) struct FakeStream {
     events: VecDeque<Part>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<RecordedRequests>>,
 }
 
 impl Drop for FakeStream {

@@ -85,7 +85,7 @@ async fn an_unreachable_server_is_retried_only_if_it_answered_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stall_before_the_first_byte_is_retried_and_one_within_the_answer_is_not() {
+async fn a_stall_is_retried_before_the_first_byte_and_not_within_the_answer() {
     let hour = || Part::Wait(Duration::from_secs(3_600));
     let limits = Limits { first_byte: Duration::from_secs(5), stall: Duration::from_secs(2), ..Limits::default() };
     let silent = Play::Says(vec![hour()]);

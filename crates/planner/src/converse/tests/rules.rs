@@ -86,7 +86,7 @@ async fn a_refusal_is_a_reply_without_drafts_and_is_not_retried() {
 }
 
 #[tokio::test]
-async fn what_a_model_wants_to_remember_is_known_with_its_first_step_in_every_dialect() {
+async fn what_a_model_remembers_is_known_with_its_first_step_in_every_dialect() {
     let json = GOOD.replace("fill in, then submit", r#"fill in. Remember: \"A\" wants 35.90"#);
     let lines = "# fill in. Remember: \"A\" wants 35.90\nsetValue(c1,\"ada\")\nclick(c2)\n";
     let cases = [

@@ -23,13 +23,13 @@ fn shell(script: &str) -> ModelPlanner<Process> {
 
 /// Events that a sink saw, and a file that it makes at the first step.
 #[derive(Default)]
-struct Seen {
+struct RecordingSink {
     calls: Vec<PlanningCall>,
     steps: Vec<&'static str>,
     at_first: Option<std::path::PathBuf>,
 }
 
-impl PlanSink for Seen {
+impl PlanSink for RecordingSink {
     fn step_ready(&mut self, _: usize, _: usize, step: &Step) {
         self.steps.push(step.action.kind().meta().name);
         if let Some(path) = self.at_first.take() {
@@ -46,11 +46,15 @@ fn page() -> Observation {
     sample::page("textbox \"User\"\nbutton \"Sign in\"")
 }
 
-async fn ask(planner: &ModelPlanner<Process>, seen: &mut Seen) -> Result<PlanReply, ModelError> {
+async fn ask(planner: &ModelPlanner<Process>, seen: &mut RecordingSink) -> Result<PlanReply, ModelError> {
     within(planner, seen, Duration::from_secs(20)).await
 }
 
-async fn within(planner: &ModelPlanner<Process>, seen: &mut Seen, time: Duration) -> Result<PlanReply, ModelError> {
+async fn within(
+    planner: &ModelPlanner<Process>,
+    seen: &mut RecordingSink,
+    time: Duration,
+) -> Result<PlanReply, ModelError> {
     let page = page();
     let policy = Policy::default().starting_at(&page.url).unwrap();
     let images = [Image { media_type: "image/png".to_owned(), bytes: vec![1, 2, 3] }];
@@ -68,7 +72,7 @@ async fn one_program_answers_every_request_and_each_is_recorded_with_its_tokens(
         r#"n=0; while read -r line; do n=$((n+1))
         echo '{{"usage":{{"inputTokens":'$n',"outputTokens":7}},"reasoning":"thought '$n'"}}'; echo '{GOOD}'; done"#
     ));
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     for number in 1..=2 {
         let reply = ask(&planner, &mut seen).await.unwrap();
         assert_eq!(reply.drafts[0].steps.len(), 1);
@@ -93,7 +97,7 @@ async fn what_a_program_wants_to_remember_is_remembered_however_it_answers() {
         format!(r#"echo '{{"type":"focus","targetRef":"c1"}}'; echo '{}'"#, reasoning.replace('}', r#","done":true}"#)),
     ] {
         let planner = shell(&format!("while read -r line; do {answer}; done"));
-        let reply = ask(&planner, &mut Seen::default()).await.unwrap();
+        let reply = ask(&planner, &mut RecordingSink::default()).await.unwrap();
         assert_eq!(reply.memory.as_deref(), Some("it costs 35.90."), "{answer}");
     }
 }
@@ -108,7 +112,7 @@ async fn a_step_is_ready_while_the_next_one_is_still_to_come() {
         while [ ! -e '{}' ]; do sleep 0.01; done; echo '{{"type":"click","targetRef":"c2"}}'; echo '{{"done":true}}'; cat"#,
         flag.display()
     ));
-    let mut seen = Seen { at_first: Some(flag), ..Seen::default() };
+    let mut seen = RecordingSink { at_first: Some(flag), ..RecordingSink::default() };
     let reply = ask(&planner, &mut seen).await.unwrap();
     assert_eq!((seen.steps, reply.drafts[0].steps.len()), (vec!["focus", "click"], 2));
 }
@@ -119,7 +123,7 @@ async fn the_form_of_the_planner_specification_is_read_and_a_refusal_is_no_plan(
         r#"read -r line; echo '{"tool":"click","args":{"id":"c2"},"estimated_risk":"low"}'
         echo '{"done":true}'; read -r line; echo '{"refusal":"there is nothing to do"}'; cat"#,
     );
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     assert_eq!(ask(&planner, &mut seen).await.unwrap().drafts[0].steps[0].action.kind().meta().name, "click");
     let reply = ask(&planner, &mut seen).await.unwrap();
     assert_eq!((reply.drafts.len(), reply.note.as_deref()), (0, Some("the model refuses: there is nothing to do")));
@@ -132,7 +136,7 @@ async fn of_a_programs_drafts_as_many_count_as_are_asked_for_and_are_valid() {
     let page = page();
     let policy = Policy::default().starting_at(&page.url).unwrap();
     let planner = shell(&script);
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     let deadline = Deadline::after(Instant::now(), Duration::from_secs(20));
     let request = PlanRequest { beam: 3, ..PlanRequest::new("Sign in", &page, &policy) };
     let reply = planner.plan(&request, &mut seen, deadline).await.unwrap();
@@ -146,14 +150,14 @@ async fn of_a_programs_drafts_as_many_count_as_are_asked_for_and_are_valid() {
 }
 
 #[tokio::test]
-async fn an_invalid_plan_is_asked_for_once_more_with_its_violations_and_the_rest_of_it_is_not_the_next_answer() {
+async fn an_invalid_plan_is_retried_with_its_violations_and_its_rest_is_skipped() {
     // It goes on writing after its first step was refused.
     let planner = shell(&format!(
         r#"while read -r line; do case "$line" in *'"violations":[{{"code":"unknownTarget"'*) echo '{GOOD}';;
         *) echo '{{"type":"click","targetRef":"c9"}}'; sleep 0.1; echo '{{"type":"focus","targetRef":"c1"}}'
         echo '{{"done":true}}';; esac; done"#
     ));
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     let reply = ask(&planner, &mut seen).await.unwrap();
     assert_eq!(reply.drafts[0].steps[0].action.kind().meta().name, "click");
     assert_eq!((reply.drafts[0].steps.len(), seen.steps.as_slice()), (1, ["click"].as_slice()));
@@ -170,7 +174,7 @@ async fn what_is_no_json_and_no_form_is_an_invalid_answer_that_shows_it() {
         (r#"{"plan":"click"}"#, "unknown field `plan`"),
         (r#"{"type":"click","type":"press"}"#, "`type` appears twice"),
     ] {
-        let mut seen = Seen::default();
+        let mut seen = RecordingSink::default();
         let error = ask(&shell(&format!("while read -r l; do echo '{line}'; done")), &mut seen).await.unwrap_err();
         assert!(matches!(error, ModelError::Invalid { .. }) && said(&error).contains(shown), "{}", said(&error));
         assert_eq!(seen.calls.len(), 2);
@@ -178,9 +182,9 @@ async fn what_is_no_json_and_no_form_is_an_invalid_answer_that_shows_it() {
 }
 
 #[tokio::test]
-async fn a_program_that_crashes_is_started_once_more_and_its_last_words_are_in_the_error() {
+async fn a_crashed_program_is_restarted_once_with_its_last_words_in_the_error() {
     let planner = shell("echo first >&2; printf 'key \\033[2J lost\\n' >&2; exit 3");
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     let error = ask(&planner, &mut seen).await.unwrap_err();
     assert_eq!((error.code(), seen.calls[0].attempts), ("exited", 2));
     assert_eq!(
@@ -198,7 +202,7 @@ async fn a_program_that_crashes_is_started_once_more_and_its_last_words_are_in_t
 #[tokio::test]
 async fn a_program_may_end_with_each_answer() {
     let planner = shell(&format!("read -r line; echo '{GOOD}'"));
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     for _ in 0..3 {
         assert_eq!(ask(&planner, &mut seen).await.unwrap().drafts.len(), 1);
     }
@@ -227,7 +231,7 @@ async fn silence_ends_by_the_deadline_and_ends_the_program_with_its_children() {
     let child = folder.path().join("child");
     let script = format!("sleep 600 & echo $! >'{}'; read -r line; wait", child.display());
     let planner = shell(&script);
-    let mut seen = Seen::default();
+    let mut seen = RecordingSink::default();
     let error = within(&planner, &mut seen, Duration::from_millis(1500)).await.unwrap_err();
     assert!(said(&error).starts_with("process gave no complete answer within "), "{}", said(&error));
     assert!(ends(&child).await);
@@ -251,14 +255,14 @@ async fn silence_ends_by_the_deadline_and_ends_the_program_with_its_children() {
 
 #[tokio::test]
 async fn a_line_without_end_is_an_error() {
-    let error = ask(&shell("read -r line; yes x | tr -d '\\n'"), &mut Seen::default()).await.unwrap_err();
+    let error = ask(&shell("read -r line; yes x | tr -d '\\n'"), &mut RecordingSink::default()).await.unwrap_err();
     assert!(said(&error).ends_with("the answer is longer than 1048576 bytes"), "{}", said(&error));
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error_that_names_it() {
     let planner = ModelPlanner::new(Process::new(vec!["/nowhere/planner".to_owned(), "--key=x".to_owned()], []));
-    let error = ask(&planner, &mut Seen::default()).await.unwrap_err();
+    let error = ask(&planner, &mut RecordingSink::default()).await.unwrap_err();
     assert_eq!(error.code(), "notStarted");
     assert!(
         said(&error).starts_with("process gave no answer after 1 request to /nowhere/planner: "),
@@ -268,7 +272,7 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn it_gets_names_of_secrets_and_the_picture_and_no_variable_that_is_withheld() {
+async fn it_gets_names_of_secrets_and_the_picture_and_no_withheld_variable() {
     let folder = tempfile::tempdir().unwrap();
     let got = folder.path().join("got");
     let script = format!("read -r line; printf '%s\\n' \"$line\" \"[$HOME]\" >'{}'; echo '{GOOD}'; cat", got.display());
@@ -276,7 +280,7 @@ async fn it_gets_names_of_secrets_and_the_picture_and_no_variable_that_is_withhe
     let files = vec!["cv.pdf".to_owned()];
     let caps = Caps { credentials: vec![CredentialRef::new("shop")], files, more_files: 2, ..Caps::default() };
     let planner = ModelPlanner::new(Process::new(words, [OsString::from("HOME")])).with_caps(caps);
-    ask(&planner, &mut Seen::default()).await.unwrap();
+    ask(&planner, &mut RecordingSink::default()).await.unwrap();
     let got = std::fs::read_to_string(got).unwrap();
     let (document, home) = got.trim_end().split_once('\n').unwrap();
     let document: Value = serde_json::from_str(document).unwrap();

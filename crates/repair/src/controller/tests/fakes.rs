@@ -14,8 +14,8 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, Left, PageModeler,
-    PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor, StepLog, StepTicket, Stuck,
+    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, PageModeler,
+    PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor, RemainingBudget, StepLog, StepTicket, Stuck,
 };
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) struct RequestSummary {
     /// Number of candidates that it was shown.
     pub(super) shown: usize,
     pub(super) memory: Option<String>,
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<RemainingBudget>,
     pub(super) failure: Option<Cause>,
     pub(super) history: Vec<HistoryEntry>,
 }

@@ -98,7 +98,7 @@ async fn what_was_sent_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_step_whose_condition_still_fails_is_not_done_whatever_the_planner_says() {
+async fn a_step_whose_condition_fails_is_not_done_whatever_the_planner_says() {
     let finishing = || steps(json!([click(3), { "type": "finish" }]));
     let (report, shop) = exec(1, 99, sent, finishing()).await;
     assert_eq!(report.result, RunResult::Failed, "{report:#?}");

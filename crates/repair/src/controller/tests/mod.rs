@@ -64,7 +64,7 @@ async fn without_a_log_nothing_acts_and_without_a_record_nothing_succeeds() {
 }
 
 #[tokio::test]
-async fn every_attempt_and_every_repair_has_one_record_and_a_step_has_one_report() {
+async fn every_attempt_and_repair_has_one_record_and_every_step_one_report() {
     let stage = Fake::new(&[SAVE]).failing_first();
     let (report, shop) = stage.exec(json!([click(1)])).await;
     assert_eq!(report.result, RunResult::Ok);
@@ -119,7 +119,7 @@ async fn of_the_drafts_for_a_failure_the_first_that_can_run_runs() {
 }
 
 #[tokio::test]
-async fn of_the_drafts_that_can_run_one_whose_preconditions_are_not_seen_to_fail_runs() {
+async fn of_the_drafts_that_can_run_one_without_a_failed_precondition_runs() {
     let requiring = |id: u32, name: &str| {
         json!([{ "type": "click", "targetRef": format!("c{id}"),
                  "pre": [{ "kind": "nameEquals", "target": format!("c{id}"), "text": name }] }])
@@ -320,7 +320,7 @@ fn asked(shop: &Mutex<Shop>) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn a_page_that_checks_the_browser_is_waited_for_and_then_left_to_the_person() {
+async fn a_page_that_checks_the_browser_is_waited_for_then_left_to_the_person() {
     let check = Some(Challenge::Interstitial);
     let stage = Fake::new(&[SAVE]).planning(|_| finish());
     stage.shop().challenges = [check, check, None].into();
@@ -393,7 +393,7 @@ async fn a_step_of_a_plan_waits_for_what_hides_its_target() {
 }
 
 #[tokio::test]
-async fn what_hides_the_target_of_a_plan_is_left_to_the_person_and_ends_the_run_otherwise() {
+async fn what_hides_a_plans_target_is_left_to_the_person_or_else_ends_the_run() {
     for challenge in [Challenge::Interstitial, Challenge::Captcha] {
         let hasty = || {
             let mut stage = hidden_by(challenge, 1);
@@ -478,7 +478,7 @@ async fn calls_of_a_model_are_in_the_log_before_the_steps_that_name_them() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_gone_fails_the_run_and_a_modeler_that_breaks_is_an_error() {
+async fn a_page_that_is_gone_fails_the_run_and_a_broken_modeler_is_an_error() {
     for (lost, result, code) in [
         (Some(Cause::PageCrashed), RunResult::Failed, ErrorCode::PageCrashed),
         (Some(Cause::BrowserGone), RunResult::Error, ErrorCode::BrowserGone),
