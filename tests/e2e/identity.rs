@@ -2,7 +2,7 @@
 //! animate and translate themselves between the observation and the input, and under the pointer.
 //!
 //! Two errors are counted: a step that acts on something else than what was observed, and one that goes stale
-//! although its target is about the same. `docs/acting.md` states the figures.
+//! although its target is about the same. `docs/benchmarks.md` states the figures.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 

@@ -71,12 +71,9 @@ impl Harness {
     fn document(self) -> &'static str {
         match self {
             Self::Types | Self::Django => "docs/interop.md",
-            Self::Sentences => "docs/lexical.md",
             Self::Exports => "docs/export.md",
-            Self::Report => "docs/logs.md",
             Self::Planner => "docs/planners.md",
-            Self::Masks => "docs/decoding.md",
-            Self::Browsergym => "docs/evaluation.md",
+            Self::Sentences | Self::Report | Self::Masks | Self::Browsergym => "docs/benchmarks.md",
         }
     }
 
@@ -177,6 +174,6 @@ mod tests {
         assert_eq!(words(Harness::Django), ["interop/django_admin.py", "--docs", "docs/interop.md"]);
         let browsergym = words(Harness::Browsergym);
         assert_eq!(browsergym[1..5], ["--tasks", "a,b", "--seeds", "3"]);
-        assert_eq!(browsergym[5..], ["--docs", "docs/evaluation.md", "--json", "bench/browsergym.json"]);
+        assert_eq!(browsergym[5..], ["--docs", "docs/benchmarks.md", "--json", "bench/browsergym.json"]);
     }
 }

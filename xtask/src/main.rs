@@ -45,7 +45,7 @@ enum Chore {
     GenSchema,
     /// Start the built-in site, run a task and a plan file on it, and show what happened
     Demo,
-    /// Drive third-party pages: MiniWoB++ tasks and Django's admin (needs Python)
+    /// Check against TypeScript, Django, readers of exports, axe, token masks and `BrowserGym` (needs Python and Node)
     Interop(interop::Arguments),
     /// Measure observations and clicks beside Playwright's (needs Node)
     #[command(disable_help_flag = true)]

@@ -641,7 +641,7 @@ pub(crate) struct PruneArgs {
     /// Directories of runs, or of several runs
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Remove runs that ended longer ago, such as 30d or 12h
+    /// Remove runs whose log was last written longer ago, such as 30d or 12h
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older: Option<Duration>,
     /// Remove the oldest runs beyond this size of all together, such as 500MB or 10GB
