@@ -14,6 +14,9 @@ const SUITES: [(&str, Option<&str>); 3] =
 const MINIWOB_SUITE: &str = "eval/miniwob.toml";
 const DJANGO_SUITE: &str = "eval/django/suite.toml";
 
+/// Where the pages of MiniWoB++ lie once they were fetched, below the root.
+pub(crate) const MINIWOB_PAGES: &str = "target/eval/miniwob/miniwob/html";
+
 const MINIWOB: &str = "miniwob==1.1.0";
 const DJANGO: &str = "django>=5.2,<5.3";
 
@@ -61,7 +64,7 @@ fn django() -> PathBuf {
 }
 
 fn package() -> PathBuf {
-    root().join("target/eval/miniwob/miniwob/html")
+    root().join(MINIWOB_PAGES)
 }
 
 /// Runs `cuebook eval` with these arguments, where a suite is a file, `all`, or one of the names.

@@ -16,6 +16,7 @@ mod gen_schema;
 mod house;
 mod interop;
 mod lint;
+mod nightly;
 mod test;
 
 use std::ffi::OsString;
@@ -61,6 +62,8 @@ enum Chore {
     Eval(Measured),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
+    /// All tests, trials and suites in bounded counts, beside their baselines; writes target/nightly/DATE.json
+    Nightly,
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
     /// the pointer again and again, and count what reached a wrong target; or decode plans from noise and check
     /// each; or read addresses as the policy and as Chrome do
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Chore::Fetch => eval::fetch(),
         Chore::Eval(arguments) => eval::run(&arguments.arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
+        Chore::Nightly => nightly::run(),
         Chore::Soak(arguments) => measure("soak", &arguments),
     };
     match outcome {

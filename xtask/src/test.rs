@@ -24,7 +24,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     // With the features of the tests, in which the end-to-end tests find `cuebook` beside their own folder: a build of it
     // alone would compile most of the workspace a second time.
-    stage("build", &mut cargo(&["build", "--workspace", "--bins", "--tests"]))?;
+    // What `remote` and `keyring` add is left to the longer tier, with their 57 packages.
+    let features: &[&str] = match arguments.all {
+        true => &["--features", "cuebook-cli/keyring,cuebook-cli/remote,cuebook-tests/remote"],
+        false => &[],
+    };
+    stage("build", cargo(&["build", "--workspace", "--bins", "--tests"]).args(features))?;
     let fast = shell.as_ref().unwrap_or(&chrome);
     let mut tests = match has_subcommand("nextest") {
         true => {
@@ -32,9 +37,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             let cores = std::thread::available_parallelism().map_or(2, usize::from);
             let mut command = cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads"]);
             command.arg((cores + cores / 2).to_string()).args(arguments.all.then_some("--ignore-default-filter"));
+            command.args(features);
             command
         }
-        false => cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]),
+        false => {
+            let mut command = cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]);
+            command.args(features);
+            command
+        }
     };
     stage("tests", tests.args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome))?;
     if arguments.runner.is_empty() {

@@ -1,11 +1,12 @@
 //! Errors of building, observing and closing.
 
-use cuebook_cdp::{AttachError, CallError, DiscoverError, LaunchError, PageError};
+use std::path::PathBuf;
+
+use cuebook_cdp::{AttachError, CallError, DiscoverError, GotoError, LaunchError, PageError, WorldError};
 use cuebook_grammar::policy::Denied;
 use cuebook_grammar::seam::boxed::BoxError;
 
 use crate::egress::Uncontained;
-use crate::storage::StorageError;
 
 /// Why an agent cannot be built, observe or close. Faults of pages, models and plans are in the report instead.
 #[derive(Debug, thiserror::Error)]
@@ -49,4 +50,57 @@ pub enum AgentError {
     /// A layer returned an error, as opposed to a step that failed.
     #[error(transparent)]
     Layer(#[from] BoxError),
+}
+
+/// Why cookies and local storage cannot be read, written or restored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The file cannot be read or written.
+    #[error("{}", .path.display())]
+    File {
+        /// Path as given.
+        path: PathBuf,
+        /// Failure of the system.
+        source: std::io::Error,
+    },
+    /// The file is not a storage state.
+    #[error("{} is no storage state of Playwright's form", .path.display())]
+    Malformed {
+        /// Path as given.
+        path: PathBuf,
+        /// First member that does not fit.
+        source: serde_json::Error,
+    },
+    /// An entry names an origin that no page can have.
+    #[error("{origin:?} is not the origin of a page: write https://host or https://host:port")]
+    Origin {
+        /// Origin as written.
+        origin: String,
+    },
+    /// Every layer that needs a browser was replaced.
+    #[error("there is no browser whose storage could be kept")]
+    NoBrowser,
+    /// The tab cannot be opened or is gone.
+    #[error(transparent)]
+    Tab(#[from] PageError),
+    /// The browser refused a cookie.
+    #[error("the cookie {name:?} of {domain:?} cannot be set")]
+    Cookie {
+        /// Name as written.
+        name: String,
+        /// Domain as written.
+        domain: String,
+        /// Answer of the browser.
+        source: CallError,
+    },
+    /// The browser refused a command.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The page of an origin cannot be made.
+    #[error(transparent)]
+    Goto(#[from] GotoError),
+    /// The local storage of an origin cannot be reached.
+    #[error(transparent)]
+    World(#[from] WorldError),
 }

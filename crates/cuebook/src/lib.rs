@@ -58,12 +58,11 @@ pub use agent::Agent;
 pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
 pub use detect::Detected;
-pub use error::AgentError;
+pub use error::{AgentError, StorageError};
 pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
 pub use live::Live;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
-pub use storage::StorageError;
 #[cfg(feature = "models")]
 pub use tools::PageTools;
 

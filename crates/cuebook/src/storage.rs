@@ -7,78 +7,26 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::PausedRequest;
 use cuebook_cdp::protocol::browser_protocol::fetch::{EnableParams, FulfillRequestParams, RequestPattern};
 use cuebook_cdp::protocol::browser_protocol::network::{CookieParam, TimeSinceEpoch};
 use cuebook_cdp::protocol::browser_protocol::storage::{GetCookiesParams, SetCookiesParams};
-use cuebook_cdp::{CallError, Delivery, GotoError, Page, PageError, TargetId, WaitUntil, WorldError};
+use cuebook_cdp::{Delivery, Page, PageError, TargetId, WaitUntil};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
 use crate::agent::Agent;
 use crate::browser::Tab;
+use crate::error::StorageError;
 
 /// Time limit for reading or writing all storage.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Requests of an empty page that may wait to be answered.
 const REQUESTS: usize = 100;
-
-/// Why cookies and local storage cannot be read, written or restored.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StorageError {
-    /// The file cannot be read or written.
-    #[error("{}", .path.display())]
-    File {
-        /// Path as given.
-        path: PathBuf,
-        /// Failure of the system.
-        source: std::io::Error,
-    },
-    /// The file is not a storage state.
-    #[error("{} is no storage state of Playwright's form", .path.display())]
-    Malformed {
-        /// Path as given.
-        path: PathBuf,
-        /// First member that does not fit.
-        source: serde_json::Error,
-    },
-    /// An entry names an origin that no page can have.
-    #[error("{origin:?} is not the origin of a page: write https://host or https://host:port")]
-    Origin {
-        /// Origin as written.
-        origin: String,
-    },
-    /// Every layer that needs a browser was replaced.
-    #[error("there is no browser whose storage could be kept")]
-    NoBrowser,
-    /// The tab cannot be opened or is gone.
-    #[error(transparent)]
-    Tab(#[from] PageError),
-    /// The browser refused a cookie.
-    #[error("the cookie {name:?} of {domain:?} cannot be set")]
-    Cookie {
-        /// Name as written.
-        name: String,
-        /// Domain as written.
-        domain: String,
-        /// Answer of the browser.
-        source: CallError,
-    },
-    /// The browser refused a command.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The page of an origin cannot be made.
-    #[error(transparent)]
-    Goto(#[from] GotoError),
-    /// The local storage of an origin cannot be reached.
-    #[error(transparent)]
-    World(#[from] WorldError),
-}
 
 /// Cookies, and local storage by origin. Unknown members of a file are ignored.
 #[derive(Default, Serialize, Deserialize)]

@@ -111,11 +111,16 @@ impl Hover {
     }
 }
 
+/// A URL that is too long becomes the reason, which is no URL: half of it would lead elsewhere.
+fn whole_url(url: &str) -> UrlText {
+    UrlText::new(url).unwrap_or_else(|too_long| UrlText::cut(&too_long.to_string()))
+}
+
 impl Navigate {
-    /// Opens an absolute URL.
+    /// Opens an absolute URL. The plan's check refuses one that is longer than 4,000 characters.
     #[must_use]
     pub fn to(url: &str) -> Self {
-        Self { url: UrlText::cut(url), status: None }
+        Self { url: whole_url(url), status: None }
     }
 }
 
@@ -145,10 +150,10 @@ impl Call {
 }
 
 impl Condition {
-    /// The URL changes to one that contains `part`.
+    /// The URL changes to one that contains `part`, of at most 4,000 characters.
     #[must_use]
     pub fn url_changes_to(part: &str) -> Self {
-        Self::UrlChanges(UrlChanges { to: Some(UrlText::cut(part)) })
+        Self::UrlChanges(UrlChanges { to: Some(whole_url(part)) })
     }
 }
 
@@ -207,3 +212,17 @@ into_step!(
     Finish as Finish,
     Call as Call,
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_is_too_long_is_refused_and_not_cut() {
+        let url = format!("https://shop.test/{}", "a".repeat(5_000));
+        let reason = "5018 characters are more than the limit of 4000";
+        assert_eq!(Navigate::to(&url).url.as_str(), reason);
+        assert!(url::Url::parse(reason).is_err());
+        assert_eq!(Navigate::to("https://shop.test/").url.as_str(), "https://shop.test/");
+    }
+}
