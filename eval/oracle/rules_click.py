@@ -24,7 +24,7 @@ def buttons_with_a_pause(match, page):
     clicked = click(one, post=[{"kind": "focused", "target": one.id}])
     # The picture of the page that a run takes after its first step is not to lie between the presses. The end of the first
     # press, a look at the page and the beginning of the second press take the rest of the pause.
-    return [hover(one), clicked, wait(int(seconds) * 1000 - 225), click(page.named(second, "button"))]
+    return [hover(one), clicked, wait(int(seconds) * 1000 - 140), click(page.named(second, "button"))]
 
 
 @rule(r'^Click on the "(.+)" button\.$')
