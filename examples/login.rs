@@ -1,4 +1,4 @@
-//! What a program with its own model writes first: a login, values read from the page, and tools for the model.
+//! First steps of a program with its own model: a login, values read from the page, and tools for the model.
 //!
 //! Run it with `cargo run -p cuebook --example login`.
 

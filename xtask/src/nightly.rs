@@ -1,4 +1,4 @@
-//! What a gate has no time for, in bounded counts: every test, other people's tests, trials, and suites beside their
+//! The tests that a gate has no time for, in bounded counts: every test, other people's tests, trials, and suites beside their
 //! committed baselines. Writes a dated result.
 
 use std::path::Path;

@@ -17,7 +17,7 @@ pub enum AgentError {
     UnusableOption {
         /// Name of the builder's method.
         option: &'static str,
-        /// What it contradicts.
+        /// Statement about what it contradicts.
         reason: &'static str,
     },
     /// Cookies and local storage could not be restored.
@@ -59,7 +59,7 @@ pub enum StorageError {
     /// The file cannot be read or written.
     #[error("{}", .path.display())]
     File {
-        /// Path as given.
+        /// Path of the file, as given.
         path: PathBuf,
         /// Failure of the system.
         source: std::io::Error,
@@ -67,7 +67,7 @@ pub enum StorageError {
     /// The file is not a storage state.
     #[error("{} is no storage state of Playwright's form", .path.display())]
     Malformed {
-        /// Path as given.
+        /// Path of the file, as given.
         path: PathBuf,
         /// First member that does not fit.
         source: serde_json::Error,
@@ -75,7 +75,7 @@ pub enum StorageError {
     /// An entry names an origin that no page can have.
     #[error("{origin:?} is not the origin of a page: write https://host or https://host:port")]
     Origin {
-        /// Origin as written.
+        /// Origin, as the file has it.
         origin: String,
     },
     /// Every layer that needs a browser was replaced.
@@ -87,9 +87,9 @@ pub enum StorageError {
     /// The browser refused a cookie.
     #[error("the cookie {name:?} of {domain:?} cannot be set")]
     Cookie {
-        /// Name as written.
+        /// Name, as the file has it.
         name: String,
-        /// Domain as written.
+        /// Domain, as the file has it.
         domain: String,
         /// Answer of the browser.
         source: CallError,

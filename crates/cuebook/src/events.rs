@@ -49,7 +49,7 @@ pub enum AgentEvent {
     StepEnded(Box<StepRecord>),
     /// A repair was chosen.
     Repairing(Box<Repair>),
-    /// The run ended.
+    /// The run ended with this report.
     Ended(Box<RunReport>),
     /// This many events were dropped, because the stream was read too slowly.
     Missed(u64),

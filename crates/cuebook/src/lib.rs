@@ -25,7 +25,8 @@
 //! [`repair::Controller`] over [`repair::Layers`], as the agent does.
 //!
 //! Features: `models` (planners over Ollama, OpenAI and Anthropic) and `fetch` (the action of that name), on by default;
-//! without both, no HTTP client is built. `eval` ([agents for evaluations](measured)) and `keyring` (secrets in the system's keyring) are off by default.
+//! without both, no HTTP client is built. `eval` (agents for evaluations, in the module `measured`) and `keyring` (secrets in
+//! the system's keyring) are off by default.
 //!
 //! Invariants:
 //! - Every step of an agent goes through the controller: checked, bound, logged before input, judged, repaired.

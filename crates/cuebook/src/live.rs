@@ -60,7 +60,7 @@ impl Live {
         Self { denials: tab.denials(), ..Self::new(tab.browser.clone(), digest, redactor) }
     }
 
-    /// A page modeler.
+    /// A page modeler with these options.
     #[must_use]
     pub fn modeler(&self, options: ModelerOptions) -> LivePageModeler {
         LivePageModeler::new(self.browser.clone(), self.digest.clone(), options).with_redactor(self.redactor.clone())
