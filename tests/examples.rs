@@ -9,6 +9,8 @@ mod login;
 mod own_layers;
 #[path = "../examples/own_planner.rs"]
 mod own_planner;
+#[path = "../examples/several.rs"]
+mod several;
 
 #[expect(clippy::disallowed_methods, reason = "this program is its own composition root")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "login" => login::main(),
         "own_layers" => own_layers::main(),
         "own_planner" => own_planner::main(),
+        "several" => several::main(),
         other => Err(format!("there is no example {other:?}").into()),
     }
 }

@@ -226,14 +226,33 @@ fn an_export_names_its_redaction_or_is_refused() -> Result<()> {
     Ok(())
 }
 
-#[test]
-#[cfg(feature = "remote")]
-fn an_export_goes_to_no_place_that_it_cannot_name() -> Result<()> {
+/// A folder of one run that did nothing.
+fn one_run() -> Result<tempfile::TempDir> {
     let runs = tempfile::tempdir()?;
     let header = json!({ "entry": "header", "schemaVersion": "1.0", "runId": "r1", "tsMs": 1, "cuebook": "0.1.0",
                          "command": "run" });
     fs::create_dir(runs.path().join("r1"))?;
     fs::write(runs.path().join("r1/log.jsonl"), format!("{header}\n"))?;
+    Ok(runs)
+}
+
+#[test]
+#[cfg(not(feature = "remote"))]
+fn a_build_without_object_stores_names_the_one_that_has_them() -> Result<()> {
+    let runs = one_run()?;
+    let export = ["export", text(runs.path())?, "--to", "har", "--redact", "none", "--out", "s3://bucket/x", "--json"];
+    for args in [&export[..], &["eval", "--seeds", "0..1", "--queue", "s3://bucket/x", "--json"]] {
+        let refused = cuebook(args)?;
+        assert_eq!(refused.code, 2, "{refused:?}");
+        ensure!(refused.stderr.contains("--features remote"), "{refused:?}");
+    }
+    Ok(())
+}
+
+#[test]
+#[cfg(feature = "remote")]
+fn an_export_goes_to_no_place_that_it_cannot_name() -> Result<()> {
+    let runs = one_run()?;
     for (to, out, expected) in [
         ("har", "http://localhost:1", "only --to otlp goes to a URL of http, saw --to har"),
         ("har", "ftp://localhost/x", "expected s3://, gs:// or az://"),

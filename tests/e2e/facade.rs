@@ -37,6 +37,14 @@ fn the_example_of_a_login_signs_in_stays_signed_in_and_reads_the_cart() -> Resul
 }
 
 #[test]
+fn the_example_of_several_agents_over_one_browser_keeps_their_users_apart() -> Result<()> {
+    let printed = printed("several", &[])?;
+    let lines: Vec<_> = printed.lines().collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("Dashboard")), "{printed}");
+    Ok(())
+}
+
+#[test]
 fn the_example_with_layers_of_its_own_clicks_once_and_logs_every_step() -> Result<()> {
     let shop = Shop::open()?;
     let printed = printed("own_layers", &[&shop.url("/counter"), "Count"])?;
@@ -224,11 +232,13 @@ async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() ->
     let (given, kept) = (folder.path().join("given.json"), folder.path().join("kept.json"));
     let cookie = |name: &str, expires: f64| {
         json!({ "name": name, "value": "a=\"b\"", "domain": "127.0.0.1", "path": "/", "expires": expires,
-            "httpOnly": true, "secure": false, "sameSite": "Lax", "partitionKey": null })
+            "httpOnly": true, "secure": false, "sameSite": "Lax" })
     };
     let entries = json!([{ "name": "a \"key\"", "value": "</script>" }]);
+    let apart = json!({ "name": "apart", "value": "1", "domain": "widget.test", "path": "/", "expires": -1.0, "httpOnly": false,
+        "secure": true, "sameSite": "None", "partitionKey": "https://top.test", "_crHasCrossSiteAncestor": true });
     let state = json!({
-        "cookies": [cookie("session", -1.0), cookie("kept", 4_000_000_000.0), cookie("expired", 1.0)],
+        "cookies": [cookie("session", -1.0), cookie("kept", 4_000_000_000.0), cookie("expired", 1.0), apart],
         "origins": [{ "origin": "https://shop.invalid", "localStorage": entries }, { "origin": origin, "localStorage": entries }],
     });
     std::fs::write(&given, state.to_string())?;
@@ -245,8 +255,9 @@ async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() ->
         let mut names: Vec<_> =
             saved["cookies"].as_array().context("no cookies")?.iter().map(|one| &one["name"]).collect();
         names.sort_by_key(|name| name.to_string());
-        assert_eq!(names, ["kept", "session"], "{saved:#}");
-        assert_eq!(saved["cookies"][0]["value"], "a=\"b\"");
+        assert_eq!(names, ["apart", "kept", "session"], "{saved:#}");
+        let named = |name: &str| saved["cookies"].as_array()?.iter().find(|one| one["name"] == name);
+        assert_eq!((named("kept").map(|one| &one["value"]), named("apart")), (Some(&json!("a=\"b\"")), Some(&apart)));
         let mut origins = saved["origins"].as_array().context("no origins")?.clone();
         origins.sort_by_key(|one| one["origin"].to_string());
         let expected = json!([{ "origin": origin, "localStorage": entries },
@@ -258,6 +269,7 @@ async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() ->
 
     for (text, expected) in [
         ("{", "no storage state"),
+        (r#"{"cookies":[{"name":"a","value":482913}]}"#, "no storage state"),
         (r#"{"cookies":[{"name":"a;b","value":"","domain":"shop.test","path":"/"}]}"#, "the cookie \"a;b\""),
         (r#"{"origins":[{"origin":"shop.test"}]}"#, "not the origin of a page"),
         (r#"{"origins":[{"origin":"https://shop.test/path"}]}"#, "not the origin of a page"),
@@ -265,7 +277,7 @@ async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() ->
     ] {
         std::fs::write(&given, text)?;
         let refused = Agent::builder().storage(&given).build().await.unwrap_err().to_string();
-        assert!(refused.contains(expected), "{refused}");
+        assert!(refused.contains(expected) && !refused.contains("482913"), "{refused}");
     }
     Ok(())
 }

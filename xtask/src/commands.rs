@@ -127,12 +127,13 @@ pub fn build_remote_cuebook() -> Result<PathBuf> {
     built("cuebook", &["--release", "--features", "remote", "--package", "cuebook-cli"])
 }
 
-/// Builds the program of conformance and trials, in the graph of the tests, and returns where the executable is.
+/// Builds the program of conformance and trials, and returns where the executable is. With the tests, whose dependencies
+/// have further features: after them, or before, nothing is compiled twice.
 ///
 /// # Errors
 /// As [`build_cuebook`].
 pub fn build_trials() -> Result<PathBuf> {
-    built("cuebook-trials", &["--workspace"])
+    built("cuebook-trials", &["--workspace", "--tests"])
 }
 
 /// Builds `cuebook` and a benchmark of the facade, optimised, and returns where the executables are. In one build, so that

@@ -11,6 +11,7 @@ use xtask::chrome;
 use xtask::commands::{build_cuebook, build_trials, cargo, output_of, root, stage};
 
 use crate::eval::MINIWOB_PAGES;
+use crate::test::WHOLE;
 
 /// Where the cases of conformance lie beside a checkout, if they do.
 const CASES: &str = "../shared/conformance";
@@ -39,14 +40,18 @@ pub(crate) fn run() -> Result<()> {
         command.arg("--out").arg(folder.join(baseline));
         command
     };
+    let mut faults = run(&trials, "faults --runs 100 --cuebook");
+    faults.arg(&cuebook);
+    let lints = ["clippy", "--workspace", "--all-targets", "--features", WHOLE, "--", "--deny=warnings"];
     let mut stages = vec![
-        ("tests", cargo(&["xtask", "test", "--all"])),
         ("hostile pages", run(&trials, "hostile --trials 20 --seed 7 --jobs 2 --hogs 2")),
         ("drifts", run(&trials, "drifts --runs 200")),
-        ("faults", run(&trials, &format!("faults --runs 100 --cuebook {}", cuebook.display()))),
+        ("faults", faults),
         ("suites", measured("plain", &format!("{miniwob} --seeds 0..1"))),
         ("site under drift", measured("drift", " --seeds 0..2 --drift mixed")),
     ];
+    // Last: it builds `cuebook` again, with every feature.
+    stages.extend([("lints of all features", cargo(&lints)), ("tests", cargo(&["xtask", "test", "--all"]))]);
     if root().join(CASES).is_dir() {
         stages.push(("conformance", cargo(&["xtask", "conformance"])));
     }

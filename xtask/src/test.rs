@@ -4,6 +4,9 @@ use anyhow::Result;
 use xtask::chrome;
 use xtask::commands::{cargo, has_subcommand, stage};
 
+/// Features that a source build leaves out, and the tests of them.
+pub(crate) const WHOLE: &str = "cuebook-cli/keyring,cuebook-cli/remote,cuebook-tests/remote";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Also what repeats other tests with more pages, seeds or noise (needs cargo-nextest to be left out otherwise)
@@ -26,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // alone would compile most of the workspace a second time.
     // What `remote` and `keyring` add is left to the longer tier, with their 57 packages.
     let features: &[&str] = match arguments.all {
-        true => &["--features", "cuebook-cli/keyring,cuebook-cli/remote,cuebook-tests/remote"],
+        true => &["--features", WHOLE],
         false => &[],
     };
     stage("build", cargo(&["build", "--workspace", "--bins", "--tests"]).args(features))?;

@@ -213,6 +213,14 @@ impl Browser {
         self.open_page(url, Some(&context.0), until).await
     }
 
+    /// As [`new_page`](Self::new_page), in the context of another page: they share cookies and storage.
+    ///
+    /// # Errors
+    /// [`PageError`]
+    pub async fn new_page_beside(&self, page: &Page, url: &str, until: Instant) -> Result<Page, PageError> {
+        self.open_page(url, page.inner.context.as_deref(), until).await
+    }
+
     /// Disposes of a context, with its pages and everything that they stored.
     ///
     /// # Errors

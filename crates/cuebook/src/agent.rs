@@ -270,6 +270,12 @@ impl Agent {
     }
 
     async fn work(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
+        let report = self.perform(work, observed, is_alone).await;
+        self.events.ended(&report);
+        report
+    }
+
+    async fn perform(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
         self.controller.layers_mut().repair.is_alone = is_alone;
         let ended = |code, message: String| {
             RunReport::without_run(RunResult::Error, Some(RunError::new(code, self.redactor.redact(&message))))
@@ -304,7 +310,6 @@ impl Agent {
             self.page = page.clone();
         }
         kept.end(&report, self.redactor.as_ref());
-        self.events.ended(&report);
         report
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{
-    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, Page, PageError, SearchPlaces, TargetId,
-    Transport, find_chrome,
+    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
+    find_chrome,
 };
 use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;
@@ -184,14 +184,6 @@ impl Tab {
         let page = browser.new_page("about:blank", until).await?;
         let page = PageId::new(page.target_id().as_str());
         Ok(Self { browser, page, ending: Ending::Tab, egress: None })
-    }
-
-    /// Another tab, in the browser context of this one.
-    pub(crate) async fn another(&self, until: Instant) -> Result<Page, PageError> {
-        match &self.ending {
-            Ending::Context(context) => self.browser.new_page_in(context, "about:blank", until).await,
-            _ => self.browser.new_page("about:blank", until).await,
-        }
     }
 
     /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.

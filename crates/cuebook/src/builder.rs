@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::Window;
+use cuebook_cdp::{TargetId, Window};
 use cuebook_datalayer::{MemoryLog, ValueRedactor};
 use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::PageId;
@@ -319,11 +319,16 @@ impl AgentBuilder {
             .with_listener(Forwarding { listener, streams: events.clone() })
             .with_handler(handler);
         let restored = storage.as_ref().map(StorageState::origins).unwrap_or_default();
-        if let (Some(storage), Some(tab)) = (storage, &tab) {
-            storage.restore(tab, Instant::now() + STARTING).await?;
-        }
         let (budgets, sight) = (self.budgets, self.sight);
-        Ok(Agent { controller, keeping, redactor, tab, page, policy, budgets, sight, events, restored })
+        let agent = Agent { controller, keeping, redactor, tab, page, policy, budgets, sight, events, restored };
+        let page = agent.browser().and_then(|browser| browser.page(&TargetId::from(agent.page.as_str())));
+        if let (Some(storage), Some(browser), Some(page)) = (storage, agent.browser(), page)
+            && let Err(error) = storage.restore(browser, &page, Instant::now() + STARTING).await
+        {
+            agent.close().await.ok();
+            return Err(error.into());
+        }
+        Ok(agent)
     }
 
     /// Refuses options that would have no effect.
@@ -334,17 +339,23 @@ impl AgentBuilder {
         let is_launched = matches!(source, BrowserSource::Installed | BrowserSource::Launch(_)) && !is_replaced;
         let not_launched = "this agent does not launch the browser";
         let replaced = "the executor that would use it is replaced";
-        let no_storage = is_replaced || matches!(source, BrowserSource::HandedOver { .. });
+        let has_other_proxy = matches!(source, BrowserSource::Launch(options) if options.proxy.is_some());
+        let is_contained = self.containment.is_some_and(|containment| containment != Containment::None);
+        let takes_page = is_replaced || matches!(source, BrowserSource::Shared(_) | BrowserSource::Attach(_));
+        let is_handed_over = match source {
+            BrowserSource::HandedOver { .. } => true,
+            BrowserSource::Attach(_) => self.page.is_some(),
+            BrowserSource::Shared(browser) => browser.handed_over().is_some(),
+            _ => false,
+        };
         let unusable = [
             ("headed", self.headed.is_some() && !is_launched, not_launched),
             ("viewport", self.viewport.is_some() && !is_launched, not_launched),
             ("containment", self.containment.is_some() && !is_launched, not_launched),
-            (
-                "storage",
-                self.storage.is_some() && no_storage,
-                "there is no browser, or it is the one that a person uses",
-            ),
-            ("page", self.page.is_some() && is_launched, "a launched browser has no tab to take"),
+            ("containment", is_contained && has_other_proxy, "the launch options name another proxy"),
+            ("storage", self.storage.is_some() && is_replaced, "there is no browser"),
+            ("storage", self.storage.is_some() && is_handed_over, "the browser is the one that a person uses"),
+            ("page", self.page.is_some() && !takes_page, "this source of a browser takes no tab by its id"),
             ("modeler_options", self.modeler_options.is_some() && modeler, "the page modeler is replaced"),
             ("executor_options", self.executor_options.is_some() && executor, replaced),
             ("secrets", self.secrets.is_some() && executor, replaced),
@@ -394,6 +405,7 @@ mod tests {
             (attached().headed(true), "headed"),
             (attached().viewport(640, 480), "viewport"),
             (attached().containment(Containment::Flags), "containment"),
+            (attached().page(PageId::new("t1")).storage("state.json"), "storage"),
             (Agent::builder().page(PageId::new("t1")), "page"),
             (Agent::builder().runs_in("runs").log(MemoryLog::default()), "runs_in"),
         ] {

@@ -64,13 +64,15 @@ pub enum StorageError {
         /// Failure of the system.
         source: std::io::Error,
     },
-    /// The file is not a storage state.
-    #[error("{} is no storage state of Playwright's form", .path.display())]
+    /// The file is not a storage state. The parser's own words are left out: they quote values.
+    #[error("{}, line {line}, column {column}: no storage state of Playwright's form", .path.display())]
     Malformed {
         /// Path of the file, as given.
         path: PathBuf,
-        /// First member that does not fit.
-        source: serde_json::Error,
+        /// 1-based line of what does not fit.
+        line: usize,
+        /// 1-based column of what does not fit.
+        column: usize,
     },
     /// An entry names an origin that no page can have.
     #[error("{origin:?} is not the origin of a page: write https://host or https://host:port")]
@@ -81,6 +83,9 @@ pub enum StorageError {
     /// Every layer that needs a browser was replaced.
     #[error("there is no browser whose storage could be kept")]
     NoBrowser,
+    /// The tab was handed over: the cookies are those of the person who uses the browser.
+    #[error("the storage of a browser that a person uses is not read or written")]
+    HandedOver,
     /// The tab cannot be opened or is gone.
     #[error(transparent)]
     Tab(#[from] PageError),

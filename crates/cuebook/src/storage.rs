@@ -12,19 +12,21 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::PausedRequest;
 use cuebook_cdp::protocol::browser_protocol::fetch::{EnableParams, FulfillRequestParams, RequestPattern};
-use cuebook_cdp::protocol::browser_protocol::network::{CookieParam, TimeSinceEpoch};
+use cuebook_cdp::protocol::browser_protocol::network::{CookieParam, CookiePartitionKey, TimeSinceEpoch};
 use cuebook_cdp::protocol::browser_protocol::storage::{GetCookiesParams, SetCookiesParams};
-use cuebook_cdp::{Delivery, Page, PageError, TargetId, WaitUntil};
+use cuebook_cdp::{Browser, Delivery, Page, PageError, TargetId, WaitUntil};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::agent::Agent;
-use crate::browser::Tab;
 use crate::error::StorageError;
 
 /// Time limit for reading or writing all storage.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for closing a tab of ours, also after everything else took too long.
+const CLOSING: Duration = Duration::from_secs(5);
 /// Requests of an empty page that may wait to be answered.
 const REQUESTS: usize = 100;
 
@@ -53,6 +55,48 @@ struct Cookie {
     secure: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     same_site: Option<String>,
+    /// Site of the page on top, of a cookie that holds below it only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partition_key: Option<String>,
+    #[serde(default, rename = "_crHasCrossSiteAncestor", skip_serializing_if = "Option::is_none")]
+    has_cross_site_ancestor: Option<bool>,
+}
+
+/// A cookie as Chrome reports it, which may be newer than the generated types.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChromeCookie {
+    name: String,
+    value: String,
+    domain: String,
+    path: String,
+    expires: f64,
+    http_only: bool,
+    secure: bool,
+    #[serde(default)]
+    same_site: Option<String>,
+    #[serde(default)]
+    partition_key: Option<CookiePartitionKey>,
+}
+
+impl From<ChromeCookie> for Cookie {
+    fn from(cookie: ChromeCookie) -> Self {
+        let ChromeCookie { name, value, domain, path, expires, http_only, secure, same_site, partition_key } = cookie;
+        let has_cross_site_ancestor = partition_key.as_ref().map(|key| key.has_cross_site_ancestor);
+        let partition_key = partition_key.map(|key| key.top_level_site);
+        Self {
+            name,
+            value,
+            domain,
+            path,
+            expires,
+            http_only,
+            secure,
+            same_site,
+            partition_key,
+            has_cross_site_ancestor,
+        }
+    }
 }
 
 fn of_the_session() -> f64 {
@@ -81,6 +125,8 @@ impl From<Cookie> for CookieParam {
         param.secure = Some(cookie.secure);
         param.http_only = Some(cookie.http_only);
         param.same_site = cookie.same_site.and_then(|same_site| same_site.parse().ok());
+        let is_below_others = cookie.has_cross_site_ancestor.unwrap_or_default();
+        param.partition_key = cookie.partition_key.map(|site| CookiePartitionKey::new(site, is_below_others));
         param.expires = (cookie.expires >= 0.0).then(|| TimeSinceEpoch::new(cookie.expires));
         param
     }
@@ -90,8 +136,11 @@ impl StorageState {
     /// Reads a file. Blocks.
     pub(crate) fn read(path: &Path) -> Result<Self, StorageError> {
         let text = std::fs::read(path).map_err(|source| StorageError::File { path: path.to_owned(), source })?;
-        let state: Self = serde_json::from_slice(&text)
-            .map_err(|source| StorageError::Malformed { path: path.to_owned(), source })?;
+        let state: Self = serde_json::from_slice(&text).map_err(|error| StorageError::Malformed {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        })?;
         for entry in &state.origins {
             let url = Url::parse(&entry.origin).ok();
             if !url.is_some_and(|url| url.has_host() && url.origin().ascii_serialization() == entry.origin) {
@@ -106,22 +155,27 @@ impl StorageState {
         self.origins.iter().map(|entry| entry.origin.clone()).collect()
     }
 
-    /// Puts everything into the browser context of `tab`, before anything is opened in it. Cookies that expired are left
-    /// out by the browser.
-    pub(crate) async fn restore(self, tab: &Tab, until: Instant) -> Result<(), StorageError> {
-        let page = tab.another(until).await?;
+    /// Puts everything into the browser context of a page, before anything is opened in it. The browser leaves out cookies
+    /// that have expired.
+    pub(crate) async fn restore(self, browser: &Browser, page: &Page, until: Instant) -> Result<(), StorageError> {
+        let page = browser.new_page_beside(page, "about:blank", until).await?;
+        let restored = self.put_through(&page, until).await;
+        let closed = page.close(Instant::now() + CLOSING).await;
+        restored?;
+        Ok(closed?)
+    }
+
+    async fn put_through(self, page: &Page, until: Instant) -> Result<(), StorageError> {
         for cookie in self.cookies {
             let (name, domain) = (cookie.name.clone(), cookie.domain.clone());
             let set = page.session().call(SetCookiesParams::new(vec![cookie.into()]), until).await;
             set.map_err(|source| StorageError::Cookie { name, domain, source })?;
         }
         for OriginState { origin, local_storage } in self.origins {
-            open_empty(&page, &origin, until).await?;
             let set = "items => { for (const { name, value } of items) localStorage.setItem(name, value); }";
-            let world = page.world(&page.main_frame().id, until).await?;
-            world.call::<()>(set, &[json!(local_storage)], until).await?;
+            on_empty::<()>(page, &origin, set, &[json!(local_storage)], until).await?;
         }
-        Ok(page.close(until).await?)
+        Ok(())
     }
 
     fn write(&self, path: &Path) -> Result<(), StorageError> {
@@ -136,8 +190,14 @@ impl StorageState {
     }
 }
 
-/// Opens an empty document of `origin` without a request to it.
-async fn open_empty(page: &Page, origin: &str, until: Instant) -> Result<(), StorageError> {
+/// Calls a function on an empty document of `origin`, without a request to it.
+async fn on_empty<T: DeserializeOwned>(
+    page: &Page,
+    origin: &str,
+    function: &str,
+    args: &[Value],
+    until: Instant,
+) -> Result<T, StorageError> {
     let session = page.session();
     let mut requests = session.events(&["Fetch.requestPaused"], REQUESTS);
     let all = EnableParams { patterns: Some(vec![RequestPattern::default()]), handle_auth_requests: None };
@@ -155,15 +215,22 @@ async fn open_empty(page: &Page, origin: &str, until: Instant) -> Result<(), Sto
         opened = page.goto(origin, WaitUntil::DomContentLoaded, until) => opened?,
         () = answering => return Err(PageError::Gone.into()),
     };
-    Ok(())
+    let world = page.world(&page.main_frame().id, until).await?;
+    // A browser that knows a site by `https` only goes there instead.
+    if world.evaluate::<String>("location.origin", until).await? != origin {
+        return Err(StorageError::Origin { origin: origin.to_owned() });
+    }
+    Ok(world.call(function, args, until).await?)
 }
 
-const ENTRIES: &str = "() => Object.entries(localStorage).map(([name, value]) => ({ name, value }))";
+/// An opaque origin, such as that of `about:blank`, has no storage, and refuses to say so.
+const ENTRIES: &str = "() => { try { return Object.entries(localStorage).map(([name, value]) => ({ name, value })); } \
+                       catch { return []; } }";
 
 impl Agent {
-    /// Writes the cookies of the agent's browser context, and the local storage of the origins that are open in its tab
-    /// or were restored, to a file of Playwright's form, which [`AgentBuilder::storage`](crate::AgentBuilder::storage)
-    /// takes. The file holds credentials: it is readable by its owner only.
+    /// Writes the cookies of the agent's browser context, and the local storage of the origin of its page and of those that
+    /// were restored, to a file of Playwright's form, which [`AgentBuilder::storage`](crate::AgentBuilder::storage) takes.
+    /// The file holds credentials: it is readable by its owner only.
     ///
     /// ```no_run
     /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -178,35 +245,37 @@ impl Agent {
     pub async fn save_storage(&self, path: impl AsRef<Path>) -> Result<(), StorageError> {
         #[derive(Deserialize)]
         struct Reply {
-            cookies: Vec<Cookie>,
+            cookies: Vec<ChromeCookie>,
         }
         let until = Instant::now() + PATIENCE;
-        let tab = self.tab.as_ref().ok_or(StorageError::NoBrowser)?;
-        let page = tab.browser.page(&TargetId::from(self.page.as_str())).ok_or(PageError::Gone)?;
-        // Chrome may know kinds of cookies that the generated types do not.
+        let browser = &self.tab.as_ref().ok_or(StorageError::NoBrowser)?.browser;
+        if browser.handed_over().is_some() {
+            return Err(StorageError::HandedOver);
+        }
+        let page = browser.page(&TargetId::from(self.page.as_str())).ok_or(PageError::Gone)?;
         let reply = page.session().request(GetCookiesParams::default(), until).await?;
-        let cookies = reply.parse::<Reply>()?.cookies;
+        let cookies = reply.parse::<Reply>()?.cookies.into_iter().map(Cookie::from).collect();
+
+        // Frames of other sites have a storage of their own below this page, which is none of their site's.
+        let main = page.main_frame();
+        let origin = Url::parse(&main.url).ok().map(|url| url.origin()).filter(url::Origin::is_tuple);
+        let origin = origin.map(|origin| origin.ascii_serialization());
         let mut stored: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-        for frame in page.frames() {
-            let Some(origin) = Url::parse(&frame.url).ok().map(|url| url.origin()).filter(url::Origin::is_tuple) else {
-                continue;
-            };
-            // A sandboxed frame has none.
-            if let Ok(world) = page.world(&frame.id, until).await
-                && let Ok(entries) = world.call(ENTRIES, &[], until).await
-            {
-                stored.insert(origin.ascii_serialization(), entries);
-            }
+        if let Some(origin) = origin {
+            stored.insert(origin, page.world(&main.id, until).await?.call(ENTRIES, &[], until).await?);
         }
         let elsewhere: Vec<_> = self.restored.iter().filter(|origin| !stored.contains_key(*origin)).collect();
         if !elsewhere.is_empty() {
-            let empty = tab.another(until).await?;
-            for origin in elsewhere {
-                open_empty(&empty, origin, until).await?;
-                let world = empty.world(&empty.main_frame().id, until).await?;
-                stored.insert(origin.clone(), world.call(ENTRIES, &[], until).await?);
+            let empty = browser.new_page_beside(&page, "about:blank", until).await?;
+            let read = async {
+                for origin in elsewhere {
+                    stored.insert(origin.clone(), on_empty(&empty, origin, ENTRIES, &[], until).await?);
+                }
+                Ok::<_, StorageError>(())
             }
-            empty.close(until).await?;
+            .await;
+            empty.close(Instant::now() + CLOSING).await.ok();
+            read?;
         }
         let stored = stored.into_iter().filter(|(_, entries)| !entries.is_empty());
         let origins = stored.map(|(origin, local_storage)| OriginState { origin, local_storage }).collect();

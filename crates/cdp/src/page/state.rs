@@ -19,7 +19,7 @@ pub(crate) struct PageInner {
     pub(super) root: Session,
     pub(super) opener: Option<TargetId>,
     /// The browser context, where the browser says it.
-    pub(super) context: Option<String>,
+    pub(crate) context: Option<String>,
     pub(super) state: Mutex<PageState>,
 }
 

@@ -74,6 +74,8 @@ struct Entry {
     command: Option<Vec<String>>,
     #[cfg(feature = "keyring")]
     keyring: Option<super::vault::Entry>,
+    #[cfg(not(feature = "keyring"))]
+    keyring: Option<toml::Value>,
     #[serde(default)]
     origins: Vec<String>,
     #[serde(default)]
@@ -114,6 +116,10 @@ fn reference(name: &str) -> Result<CredentialRef, &'static str> {
 }
 
 fn declared(entry: Entry) -> Result<Declared, &'static str> {
+    #[cfg(not(feature = "keyring"))]
+    if entry.keyring.is_some() {
+        return Err("this build reads no keyring: cargo install cuebook-cli --features keyring");
+    }
     let sources = [
         entry.value.map(|value| Source::Value(Secret::new(value))),
         entry.variable.map(Source::Variable),

@@ -199,3 +199,12 @@ async fn a_secret_is_read_from_the_keyring() {
     let refusal = value(&secrets, "other").await.unwrap_err();
     assert!(refusal.to_string().contains("no password of the user \"eve\" for \"shop\""), "{refusal}");
 }
+
+#[cfg(not(feature = "keyring"))]
+#[test]
+fn a_build_without_keyrings_names_the_one_that_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[kept]\nkeyring = { service = \"shop\", user = \"ada\" }";
+    let refused = Secrets::on(None).with_file(&file(folder.path(), text, 0o600)).unwrap_err().to_string();
+    assert!(refused.contains("--features keyring"), "{refused}");
+}
