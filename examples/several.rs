@@ -21,7 +21,7 @@ async fn sign_in(
 }
 
 #[tokio::main]
-#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "an example is its own composition root")]
+#[expect(clippy::print_stdout, reason = "an example is its own composition root")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = Site::builder().build().bind(0).await?;
     let url = site.url("/login");
