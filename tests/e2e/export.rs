@@ -241,7 +241,9 @@ fn one_run() -> Result<tempfile::TempDir> {
 fn a_build_without_object_stores_names_the_one_that_has_them() -> Result<()> {
     let runs = one_run()?;
     let export = ["export", text(runs.path())?, "--to", "har", "--redact", "none", "--out", "s3://bucket/x", "--json"];
-    for args in [&export[..], &["eval", "--seeds", "0..1", "--queue", "s3://bucket/x", "--json"]] {
+    let out = runs.path().join("out");
+    let eval = ["eval", "--seeds", "0..1", "--queue", "s3://bucket/x", "--out", text(&out)?, "--json"];
+    for args in [&export[..], &eval] {
         let refused = cuebook(args)?;
         assert_eq!(refused.code, 2, "{refused:?}");
         ensure!(refused.stderr.contains("--features remote"), "{refused:?}");
