@@ -8,7 +8,7 @@ use xtask::chrome;
 use xtask::commands::{build_trials, root, stage};
 
 /// Where the cases lie beside a checkout, if they do.
-const USUAL_FOLDER: &str = "../shared/conformance";
+pub(crate) const USUAL_FOLDER: &str = "../shared/conformance";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

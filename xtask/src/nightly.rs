@@ -10,11 +10,9 @@ use serde_json::json;
 use xtask::chrome;
 use xtask::commands::{build_cuebook, build_trials, cargo, output_of, root, stage};
 
+use crate::conformance::USUAL_FOLDER;
 use crate::eval::MINIWOB_PAGES;
 use crate::test::WHOLE;
-
-/// Where the cases of conformance lie beside a checkout, if they do.
-const CASES: &str = "../shared/conformance";
 
 /// Runs all stages, whatever fails, and writes `target/nightly/DATE.json`.
 ///
@@ -52,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
     ];
     // Last: it builds `cuebook` again, with every feature.
     stages.extend([("lints of all features", cargo(&lints)), ("tests", cargo(&["xtask", "test", "--all"]))]);
-    if root().join(CASES).is_dir() {
+    if root().join(USUAL_FOLDER).is_dir() {
         stages.push(("conformance", cargo(&["xtask", "conformance"])));
     }
     let mut results = Vec::new();

@@ -40,16 +40,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             let cores = std::thread::available_parallelism().map_or(2, usize::from);
             let mut command = cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads"]);
             command.arg((cores + cores / 2).to_string()).args(arguments.all.then_some("--ignore-default-filter"));
-            command.args(features);
             command
         }
-        false => {
-            let mut command = cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]);
-            command.args(features);
-            command
-        }
+        false => cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]),
     };
-    stage("tests", tests.args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome))?;
+    stage(
+        "tests",
+        tests.args(features).args(&arguments.runner).env("CHROME", fast).env("CUEBOOK_TEST_BROWSER", &chrome),
+    )?;
     if arguments.runner.is_empty() {
         stage("documentation's examples", &mut cargo(&["test", "--doc", "--workspace", "--quiet"]))?;
         // It stands outside the workspace on purpose: the language alone must carry it.
