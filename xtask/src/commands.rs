@@ -162,7 +162,9 @@ fn executable(name: &str, messages: &str) -> Result<PathBuf> {
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .find_map(|message| {
-            let is_it = message["target"]["name"] == name;
+            // The tests inside a program are an executable of the same name.
+            let is_tests = message["target"]["kind"][0] == "bin" && message["profile"]["test"] == true;
+            let is_it = message["target"]["name"] == name && !is_tests;
             message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
         })
         .with_context(|| format!("cargo built no executable called {name}"))
@@ -170,3 +172,21 @@ fn executable(name: &str, messages: &str) -> Result<PathBuf> {
 
 /// Has cargo say where it put what it built, and still show its errors to people.
 const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+#[cfg(test)]
+mod tests {
+    use super::executable;
+
+    #[test]
+    fn the_tests_inside_a_program_are_not_the_program() {
+        let message = |kind: &str, test: bool, path: &str| {
+            let target = serde_json::json!({ "name": "trials", "kind": [kind] });
+            serde_json::json!({ "target": target, "profile": { "test": test }, "executable": path }).to_string()
+        };
+        let messages = [message("bin", true, "/deps/trials-1"), message("bin", false, "/trials")].join("\n");
+        assert_eq!(executable("trials", &messages).unwrap().to_str(), Some("/trials"));
+        let benchmark = message("bench", true, "/deps/trials-2");
+        assert_eq!(executable("trials", &benchmark).unwrap().to_str(), Some("/deps/trials-2"));
+        assert!(executable("other", &messages).is_err());
+    }
+}
