@@ -233,18 +233,29 @@ impl Document {
     /// byte needs at most as many tokens.
     #[must_use]
     pub fn worst_case(&self) -> u64 {
-        self.longest(&self.root)
+        self.longest(&self.root, &mut vec![None; self.definitions.len()])
     }
 
-    fn longest(&self, node: &Node) -> u64 {
+    /// The longest sentence of a node. A definition has many users, and is measured once.
+    fn longest(&self, node: &Node, known: &mut [Option<u64>]) -> u64 {
         let quoted = |characters: u32| u64::from(characters) * CHARACTER_BYTES + 2;
         match node {
-            Node::Reference(index) => self.longest(&self.definition(*index).node),
-            Node::Object(members) => self.longest_members(members, 2),
+            Node::Reference(index) => {
+                if let Some(longest) = known.get(index.0).copied().flatten() {
+                    return longest;
+                }
+                let longest = self.longest(&self.definition(*index).node, known);
+                if let Some(place) = known.get_mut(index.0) {
+                    *place = Some(longest);
+                }
+                longest
+            }
+            Node::Object(members) => self.longest_members(members, 2, known),
             Node::Union(union) => {
                 let tag = union.tag.len() as u64 + 3;
                 let longest = self.variants(union).into_iter().map(|variant| {
-                    self.longest_members(&variant.members, 3 + tag + literal_length(&variant.name.as_str().into()))
+                    let around = 3 + tag + literal_length(&variant.name.as_str().into());
+                    self.longest_members(&variant.members, around, known)
                 });
                 longest.max().unwrap_or(0)
             }
@@ -262,12 +273,13 @@ impl Document {
             }
             Node::Integer { min, max } => min.to_string().len().max(max.to_string().len()) as u64,
             Node::Boolean => 5,
-            Node::Array { item, max, .. } => 2 + u64::from(*max) * (self.longest(item) + 1),
+            Node::Array { item, max, .. } => 2 + u64::from(*max) * (self.longest(item, known) + 1),
         }
     }
 
-    fn longest_members(&self, members: &[Member], around: u64) -> u64 {
-        members.iter().map(|member| member.name.len() as u64 + 4 + self.longest(&member.node)).sum::<u64>() + around
+    fn longest_members(&self, members: &[Member], around: u64, known: &mut [Option<u64>]) -> u64 {
+        let longest = members.iter().map(|member| member.name.len() as u64 + 4 + self.longest(&member.node, known));
+        longest.sum::<u64>() + around
     }
 }
 

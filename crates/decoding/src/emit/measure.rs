@@ -1,5 +1,7 @@
 //! How large a schema is, in the units of the providers' limits.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 /// The size of a schema.
@@ -22,7 +24,7 @@ impl Measures {
     pub(super) fn of(schema: &Value) -> Self {
         let mut measures = Self::default();
         measures.visit(schema);
-        measures.levels = levels(schema, schema, 0);
+        measures.levels = levels(schema, schema, &mut HashMap::new());
         measures
     }
 
@@ -74,26 +76,29 @@ impl Measures {
     }
 }
 
-/// How deep objects and arrays nest, references followed. Nothing recurs, so this ends.
-fn levels(root: &Value, schema: &Value, depth: u64) -> u64 {
-    /// References to references; no emitter writes more.
-    const DEPTH: u64 = 64;
-    let Value::Object(object) = schema else { return depth };
-    if depth > DEPTH {
-        return depth;
-    }
+/// How deep objects and arrays nest, references followed. A definition has many users, and is measured once.
+fn levels<'a>(root: &'a Value, schema: &'a Value, known: &mut HashMap<&'a str, u64>) -> u64 {
+    let Value::Object(object) = schema else { return 0 };
     if let Some(name) = object.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
-        return root.get("$defs").and_then(|known| known.get(name)).map_or(depth, |known| levels(root, known, depth));
+        if let Some(levels) = known.get(name) {
+            return *levels;
+        }
+        // No emitter writes a circle; one would end here.
+        known.insert(name, 0);
+        let definition = root.get("$defs").and_then(|definitions| definitions.get(name));
+        let found = definition.map_or(0, |definition| levels(root, definition, known));
+        known.insert(name, found);
+        return found;
     }
-    let mut deepest = depth;
+    let mut deepest = 0;
     if let Some(Value::Object(properties)) = object.get("properties") {
-        deepest = properties.values().map(|inner| levels(root, inner, depth + 1)).max().unwrap_or(depth + 1);
+        deepest = 1 + properties.values().map(|inner| levels(root, inner, known)).max().unwrap_or(0);
     }
     if let Some(items) = object.get("items") {
-        deepest = deepest.max(levels(root, items, depth + 1));
+        deepest = deepest.max(1 + levels(root, items, known));
     }
     if let Some(Value::Array(choices)) = object.get("anyOf") {
-        deepest = deepest.max(choices.iter().map(|inner| levels(root, inner, depth)).max().unwrap_or(depth));
+        deepest = deepest.max(choices.iter().map(|inner| levels(root, inner, known)).max().unwrap_or(0));
     }
     deepest
 }
