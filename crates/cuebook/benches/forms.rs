@@ -72,7 +72,7 @@ async fn main() -> Result<()> {
         let seen = agent.observe(Scope::View).await?;
         let button = id_of(&seen, "Add a night")?;
         let clicking = Instant::now();
-        agent.act(Click::on(button.as_str())).await?;
+        agent.act(Click::on(button)).await?;
         samples.time("click", round, clicking);
         agent.observe(Scope::View).await?;
         samples.time("loop", round, began);
@@ -90,7 +90,7 @@ fn bound(plan: &Value, seen: &Observation) -> Result<(PlanDraft, Map<String, Val
     for step in &mut steps {
         let name = step["targetRef"].as_str().context("a step has a target")?.to_owned();
         let label = plan["candidates"][&name]["text"].as_str().context("a target has a label")?;
-        step["targetRef"] = id_of(seen, label)?.into();
+        step["targetRef"] = id_of(seen, label)?.to_string().into();
         let value = step.get("value").or_else(|| step.get("option"));
         expected.insert(name, value.cloned().unwrap_or_else(|| "on".into()));
     }
@@ -98,9 +98,9 @@ fn bound(plan: &Value, seen: &Observation) -> Result<(PlanDraft, Map<String, Val
     Ok((PlanDraft::read_value(plan, Author::Operator)?, expected))
 }
 
-fn id_of(seen: &Observation, name: &str) -> Result<String> {
+fn id_of(seen: &Observation, name: &str) -> Result<CandidateId> {
     let candidate = seen.candidates.iter().find(|candidate| candidate.name == name);
-    Ok(candidate.with_context(|| format!("the page has no {name}"))?.id.to_string())
+    Ok(candidate.with_context(|| format!("the page has no {name}"))?.id)
 }
 
 /// Returns the content of the form, from the page itself.

@@ -8,7 +8,7 @@
 //! agent.open("https://example.com/login").await?;
 //! let page = agent.observe(Scope::View).await?;
 //! println!("{}", render::text(&page, &TextOptions::default()));
-//! agent.act(SetValue::to("c1", "ann")).await?;
+//! agent.act(SetValue::to(CandidateId(1), "ann")).await?;
 //! let report = agent.run("Log in as ann with password correct-horse").await?;
 //! println!("{} steps", report.steps.len());
 //! agent.close().await?;
@@ -91,6 +91,7 @@ pub mod prelude {
         Action, Call, Click, DragTo, Finish, Hover, Navigate, Press, Select, SetValue, TypeText,
     };
     pub use cuebook_grammar::condition::Condition;
+    pub use cuebook_grammar::id::CandidateId;
     pub use cuebook_grammar::locator::Locator;
     pub use cuebook_grammar::observation::{Observation, Scope};
     pub use cuebook_grammar::plan::{Author, PlanDraft};

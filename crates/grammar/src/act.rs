@@ -13,10 +13,11 @@ use crate::step::Step;
 /// use cuebook_grammar::act::Act;
 /// use cuebook_grammar::action::{Click, Select};
 /// use cuebook_grammar::condition::Condition;
+/// use cuebook_grammar::id::CandidateId;
 /// use cuebook_grammar::locator::Locator;
 /// use cuebook_grammar::role::Role;
 ///
-/// let observed: Act = Click::on("c3").into();
+/// let observed: Act = Click::on(CandidateId(3)).into();
 /// let declared = Click::at(Locator::role(Role::Button, "Log in")).expect(Condition::url_changes_to("/home"));
 /// let of_any_verb = Act::at(Locator::test_id("colour"), |it| Select::option(it, "Blue"));
 /// ```
@@ -30,7 +31,7 @@ impl Act {
     /// The step that `step` makes for the element at `target`.
     #[must_use]
     pub fn at<S: Into<Step>>(target: Locator, step: impl FnOnce(TargetRef) -> S) -> Self {
-        let name = TargetRef::from("target");
+        let name = TargetRef::built_in("target");
         Self { step: step(name.clone()).into(), target: Some((name, target)) }
     }
 

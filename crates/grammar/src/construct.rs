@@ -3,12 +3,13 @@
 //! ```
 //! use cuebook_grammar::action::{Click, SetValue};
 //! use cuebook_grammar::condition::Condition;
+//! use cuebook_grammar::id::CandidateId;
 //! use cuebook_grammar::step::Step;
 //!
 //! let plan: Vec<Step> = vec![
-//!     SetValue::to("c7", "ann").into(),
-//!     SetValue::secret("c8", "shop").into(),
-//!     Click::on("c10").expect(Condition::url_changes_to("/dashboard")).with_pre(Condition::visible("c10".into())),
+//!     SetValue::to(CandidateId(7), "ann").into(),
+//!     SetValue::secret(CandidateId(8), "shop").into(),
+//!     Click::on(CandidateId(10)).expect(Condition::url_changes_to("/dashboard")),
 //! ];
 //! assert_eq!(serde_json::to_value(&plan[0]).unwrap()["type"], "setValue");
 //! ```
@@ -25,17 +26,6 @@ use crate::secret::WireText;
 use crate::step::Step;
 use crate::wire::{LongText, ShortText, UrlText};
 
-/// A text that is not a reference becomes one that names nothing, which the plan's check refuses.
-impl From<&str> for TargetRef {
-    fn from(text: &str) -> Self {
-        Self::new(text).unwrap_or_else(|_| {
-            let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-            let named: String = "invalid_".chars().chain(safe).take(64).collect();
-            Self::new(&named).unwrap_or_else(|_| unreachable!("letters, digits and `_` are a reference"))
-        })
-    }
-}
-
 impl Click {
     /// One click with the left button.
     #[must_use]
@@ -44,11 +34,16 @@ impl Click {
     }
 }
 
+/// `None` for a text that is too long, which the check refuses like none: half of it would be another text.
+fn whole_text(text: &str) -> Option<WireText> {
+    LongText::new(text).ok().map(WireText::Clear)
+}
+
 impl TypeText {
-    /// Types `text`, cut at 20,000 characters, after the content of the field.
+    /// Types `text` after the content of the field. The plan's check refuses more than 20,000 characters.
     #[must_use]
     pub fn text(target: impl Into<TargetRef>, text: &str) -> Self {
-        Self { target_ref: target.into(), text: Some(WireText::cut(text)), credential_ref: None, delay_ms: None }
+        Self { target_ref: target.into(), text: whole_text(text), credential_ref: None, delay_ms: None }
     }
 
     /// Types the secret called `name`.
@@ -60,10 +55,10 @@ impl TypeText {
 }
 
 impl SetValue {
-    /// Replaces the value of the field.
+    /// Replaces the value of the field. The plan's check refuses more than 20,000 characters.
     #[must_use]
     pub fn to(target: impl Into<TargetRef>, value: &str) -> Self {
-        Self { target_ref: target.into(), value: Some(WireText::cut(value)), credential_ref: None }
+        Self { target_ref: target.into(), value: whole_text(value), credential_ref: None }
     }
 
     /// Replaces the value of the field by the secret called `name`.
@@ -216,6 +211,10 @@ into_step!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::PageId;
+    use crate::observation::Observation;
+    use crate::plan::{Author, PlanDraft};
+    use crate::policy::Policy;
 
     #[test]
     fn a_url_that_is_too_long_is_refused_and_not_cut() {
@@ -224,5 +223,20 @@ mod tests {
         assert_eq!(Navigate::to(&url).url.as_str(), reason);
         assert!(url::Url::parse(reason).is_err());
         assert_eq!(Navigate::to("https://shop.test/").url.as_str(), "https://shop.test/");
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_and_not_cut() {
+        let blank = Observation::blank(PageId::new("t1"), "https://shop.test/");
+        let field = TargetRef::new("field").unwrap();
+        for step in [
+            Step::from(SetValue::to(field.clone(), &"a".repeat(20_001))),
+            Step::from(TypeText::text(field, &"a".repeat(20_001))),
+        ] {
+            let draft = PlanDraft::of(Author::Operator, vec![step]);
+            let refused = draft.check(&blank, &Policy::default()).unwrap_err();
+            let said = refused.iter().any(|violation| violation.message.contains("20,000 characters"));
+            assert!(said, "{refused:?}");
+        }
     }
 }

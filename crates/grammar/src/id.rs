@@ -112,6 +112,11 @@ pub struct BadTargetRef {
 impl TargetRef {
     const PATTERN: &'static str = "^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$";
 
+    /// A name that the language itself gives.
+    pub(crate) fn built_in(name: &'static str) -> Self {
+        Self(name.to_owned())
+    }
+
     /// Reads a reference.
     ///
     /// ```

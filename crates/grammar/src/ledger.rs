@@ -170,7 +170,7 @@ pub fn again(action: &Action, value: &FactText, suggests: bool) -> Option<Action
 mod tests {
     use super::*;
     use crate::action::{SetValue, TypeText};
-    use crate::id::PageId;
+    use crate::id::{PageId, TargetRef};
 
     fn key(node: u64) -> NodeKey {
         NodeKey { page: PageId::new("tab"), frame: "main".to_owned(), document: "one".to_owned(), node }
@@ -182,7 +182,12 @@ mod tests {
 
     fn typed(target: &str, text: &str) -> Action {
         let text = Some(WireText::cut(text));
-        Action::Type(TypeText { target_ref: target.into(), text, credential_ref: None, delay_ms: None })
+        Action::Type(TypeText {
+            target_ref: TargetRef::new(target).unwrap(),
+            text,
+            credential_ref: None,
+            delay_ms: None,
+        })
     }
 
     fn ledger(value: &str, suggests: bool) -> Ledger {

@@ -466,7 +466,7 @@ mod tests {
         let remind = RegisteredAction::new("remind", "Reminds the user", EffectClass::Reversible, schema);
         let policy = Policy::new(Profile::SemiAuto).starting_at(&page.url).unwrap().registering(remind);
         let question = Step::from(Action::AskUser(AskUser { question: ShortText::cut("Which account?") }));
-        let click = Step::from(Action::from(Click::on("c3")));
+        let click = Step::from(Action::from(Click::on(CandidateId(3))));
         let history = [
             HistoryEntry { data: Some(json!("the blue one")), ..HistoryEntry::of(question) },
             HistoryEntry {

@@ -87,8 +87,8 @@ impl Servers {
 async fn activate(agent: &mut Agent, name: &str) -> Result<StepReport> {
     let page = agent.observe(Scope::Full).await?;
     let found = page.candidates.iter().find(|candidate| candidate.name.as_str() == name);
-    let id = found.with_context(|| format!("expected {name}"))?.id.to_string();
-    let report = RunReport::from_result(agent.act(Click::on(id.as_str())).await);
+    let found = found.with_context(|| format!("expected {name}"))?;
+    let report = RunReport::from_result(agent.act(Click::on(found)).await);
     report.steps.into_iter().next_back().context("expected a step")
 }
 
@@ -111,7 +111,7 @@ async fn a_step_whose_document_is_denied_fails_and_names_the_rule() -> Result<()
         if name == "Send" {
             let page = agent.observe(Scope::Full).await?;
             let field = page.candidates.iter().find(|one| one.name.as_str() == "Word").context("expected a field")?;
-            agent.act(SetValue::to(field.id.to_string().as_str(), "correct-horse")).await?;
+            agent.act(SetValue::to(field, "correct-horse")).await?;
         }
         let step = activate(&mut agent, name).await?;
         let failure = step.failure.as_ref().with_context(|| format!("{name}: expected a failure, saw {step:#?}"))?;

@@ -378,7 +378,7 @@ impl ScrollUntil {
     /// Returns the target or the stand-in for the text that is searched for; `None` for a condition.
     #[must_use]
     pub fn sought(&self) -> Option<TargetRef> {
-        self.target_ref.clone().or_else(|| self.text.as_ref().map(|_| Self::TEXT.into()))
+        self.target_ref.clone().or_else(|| self.text.as_ref().map(|_| TargetRef::built_in(Self::TEXT)))
     }
 
     /// Returns the locator of the text that is searched for.

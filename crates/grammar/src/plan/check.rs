@@ -107,13 +107,13 @@ impl PlanDraft {
     ///
     /// ```
     /// use cuebook_grammar::action::Click;
-    /// use cuebook_grammar::id::PageId;
+    /// use cuebook_grammar::id::{CandidateId, PageId};
     /// use cuebook_grammar::observation::Observation;
     /// use cuebook_grammar::plan::{Author, PlanDraft, ViolationCode};
     /// use cuebook_grammar::policy::Policy;
     ///
     /// let page = Observation::blank(PageId::new("tab"), "https://shop.test/");
-    /// let draft = PlanDraft::of(Author::Model, vec![Click::on("c1").into()]);
+    /// let draft = PlanDraft::of(Author::Model, vec![Click::on(CandidateId(1)).into()]);
     /// let violations = draft.check(&page, &Policy::default()).unwrap_err();
     /// assert_eq!(violations[0].code, ViolationCode::UnknownTarget);
     /// ```
@@ -463,7 +463,11 @@ impl StepCheck<'_> {
 
     fn one_of_two(&mut self, first: &str, has_first: bool, second: &str, has_second: bool) {
         if has_first == has_second {
-            let what = if has_first { "exclude each other" } else { "are both missing: name one" };
+            let what = if has_first {
+                "exclude each other"
+            } else {
+                "are both missing: name one, and of a text at most 20,000 characters"
+            };
             let message = format!("`{first}` and `{second}` {what}");
             self.report(ViolationCode::InvalidArgument, "", message);
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::action::{Action, ScrollUntil};
 use crate::condition::Condition;
-use crate::id::{PageId, TargetRef};
+use crate::id::{CandidateId, PageId, TargetRef};
 use crate::observation::{FrameSummary, Observation};
 use crate::plan::{Author, BoundTarget, Plan, PlanDraft, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
@@ -219,12 +219,12 @@ fn a_text_that_is_scrolled_for_is_found_by_a_locator_of_its_own() {
     let step = json!({ "type": "scrollUntil", "text": "Row 80", "container": "c1" });
     let plan = check(Author::Model, &json!({ "version": "1.0", "steps": [step] })).unwrap();
     let bound = plan.bind(0, &page()).unwrap();
-    let name: TargetRef = ScrollUntil::TEXT.into();
+    let name = TargetRef::new(ScrollUntil::TEXT).unwrap();
     let BoundTarget::Declared(locator) = &bound.targets()[&name] else { panic!("expected a locator") };
     assert_eq!(locator.to_string(), "text=\"Row 80\" visible=true nth=0");
     let post = &bound.post()[0];
     assert!(post.is_default && post.condition.tag() == "inViewport" && post.condition.target() == Some(&name));
-    assert!(bound.targets()[&"c1".into()].candidate().is_some());
+    assert!(bound.targets()[&TargetRef::from(CandidateId(1))].candidate().is_some());
     let taken = json!({ "version": "1.0", "candidates": { "_text": { "strategy": "css", "selector": "p" } },
         "steps": [{ "type": "goBack" }] });
     assert_eq!(check(Author::Operator, &taken).unwrap_err()[0].code, ViolationCode::InvalidLocator);
