@@ -6,6 +6,7 @@ use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use aho_corasick::AhoCorasick;
 use anyhow::{Context as _, Result, ensure};
 use axum::Router;
 use axum::body::Bytes;
@@ -117,7 +118,7 @@ fn written(way: usize) -> String {
 }
 
 /// Returns the bytes that would betray the secret in a file of any kind: parts of it in each encoding.
-fn needles() -> Vec<(String, Vec<u8>)> {
+fn needles() -> Result<Needles> {
     let mut needles = Vec::new();
     for part in ["CANARY", "Y-7f3a"] {
         let mut add = |how: &str, bytes: Vec<u8>| needles.push((format!("{part:?} {how}"), bytes));
@@ -139,21 +140,26 @@ fn needles() -> Vec<(String, Vec<u8>)> {
         let own = whole.get(skipped..(shift + 11) * 8 / 6).unwrap_or_default();
         needles.push((format!("in base64 after {shift} bytes"), own.into()));
     }
-    needles
+    let search = AhoCorasick::new(needles.iter().map(|(_, bytes)| bytes))?;
+    Ok(Needles { names: needles.into_iter().map(|(name, _)| name).collect(), search })
+}
+
+struct Needles {
+    names: Vec<String>,
+    search: AhoCorasick,
 }
 
 /// Returns the part of the secret that stands in `bytes`, and the bytes around it, also within compressed data.
-fn found(bytes: &[u8], needles: &[(String, Vec<u8>)]) -> Option<String> {
+fn found(bytes: &[u8], needles: &Needles) -> Option<String> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut inflated = Vec::new();
         flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut inflated).ok()?;
         return found(&inflated, needles);
     }
-    needles.iter().find_map(|(how, needle)| {
-        let at = bytes.windows(needle.len()).position(|window| window == needle)?;
-        let around = bytes.get(at.saturating_sub(80)..(at + 120).min(bytes.len())).unwrap_or_default();
-        Some(format!("{how} in {:?}", String::from_utf8_lossy(around)))
-    })
+    let hit = needles.search.find(bytes)?;
+    let (name, at) = (needles.names.get(hit.pattern().as_usize())?, hit.start());
+    let around = bytes.get(at.saturating_sub(80)..(at + 120).min(bytes.len())).unwrap_or_default();
+    Some(format!("{name} in {:?}", String::from_utf8_lossy(around)))
 }
 
 /// Everything that left the process but for files.
@@ -246,7 +252,7 @@ async fn leaks(browser: Arc<Browser>, origin: &str, numbers: Vec<usize>) -> Resu
         { "type": "findElements", "selector": "input, button, a, option, h2, p" },
         { "type": "screenshot" },
     ]);
-    let needles = needles();
+    let needles = needles()?;
     let runs = tempfile::tempdir()?;
     let left = CapturedOutput::default();
     let tab = window(&browser).await?;
@@ -392,7 +398,7 @@ fn log_in(reference: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_secrets_names_values_programs_and_seeds() -> Result<()> {
     let secrets = "value.value = \"CANARY-7f3a\"\nprogram.command = [\"printf\", \"CANARY-%s\\\\n\", \"7f3a\"]\n";
-    let needles = needles();
+    let needles = needles()?;
     for name in ["value", "program"] {
         let (sent, ended, kept) = typed(secrets, log_in(name), None).await?;
         assert_eq!(ended.code, 0, "{ended:?}");
