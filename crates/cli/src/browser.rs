@@ -43,9 +43,7 @@ pub(crate) async fn open_under(
     limit: Duration,
 ) -> Result<Tab, Refusal> {
     let tab = open_tab_within(browser, containment.containment(), limit).await?;
-    if let Some(egress) = tab.egress().filter(|_| !browser.wire.is_offline) {
-        egress.set_policy(policy);
-    }
+    tab.reach(policy);
     Ok(tab)
 }
 
@@ -63,11 +61,12 @@ async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Du
         (Some(endpoint), None) => BrowserSource::Attach(endpoint.clone()),
         (None, _) => launch_options(args)?.into(),
     };
-    Tab::open(source, containment, until).await.map_err(|error| {
+    let tab = Tab::open(source, containment, until).await.map_err(|error| {
         let hint =
             if matches!(error, AgentError::Uncontained(_)) { "; --direct starts it without the proxy" } else { "" };
         Refusal::unusable(ErrorCode::NoBrowser, format!("{}{hint}", with_sources(&error)))
-    })
+    })?;
+    Ok(if args.wire.is_offline { tab.offline() } else { tab })
 }
 
 pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusal> {

@@ -1,4 +1,4 @@
-//! Composition: from flags to layers and a controller.
+//! From flags to an agent of the facade, and its run.
 //!
 //! Order matters: what can be rejected without a browser is rejected before one is started, and the directory of the log
 //! exists before anything can act.
@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cuebook::egress::reach;
-use cuebook::environment;
 use cuebook::secrets::Secrets;
-use cuebook::{Live, SETTLING, Tab, fresh, upload_roots};
+use cuebook::{Agent, SETTLING, Tab, fresh, upload_roots};
 use cuebook_datalayer::replay::Recording;
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, ValueRedactor};
@@ -21,10 +20,9 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::CaseRun;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::Remembering;
-use cuebook_repair::{Budgets, Interrupt, Layers, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
+use cuebook_repair::{Budgets, Interrupt, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
 use url::Url;
 
 use crate::args::{EngineArgs, RunOptions};
@@ -232,9 +230,9 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let drifter = traffic::drift(&options, &tab).await;
     let ended = match (traffic.begin(&tab).await, drifter) {
         (Ok(running), Ok(_drifter)) => {
-            let mut ended = perform(job, ready, &tab, tab.page.clone(), policy, interrupt, &options, output).await;
-            ended.offline = running.end(output.quiet).await;
-            Ok(ended)
+            let ended = perform(job, ready, &tab, tab.page.clone(), policy, interrupt, &options, output).await;
+            let offline = running.end(output.quiet).await;
+            ended.map(|ended| FinishedRun { offline, ..ended })
         }
         (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
     };
@@ -277,7 +275,7 @@ pub(crate) async fn perform(
     interrupt: Interrupt,
     options: &RunOptions,
     output: Output,
-) -> FinishedRun {
+) -> Result<FinishedRun, Refusal> {
     let Job {
         work,
         planner,
@@ -302,55 +300,46 @@ pub(crate) async fn perform(
         Some(origin) => secrets.or_on(origin),
         None => secrets,
     };
-    if let Some(egress) = tab.egress().filter(|_| !options.browser.wire.is_offline) {
-        egress.set_policy(reach(&policy, &work));
-    }
-    let artifacts = ArtifactStore::new(&dir, Some(redactor.clone()));
-    let live = Live::on(tab, digest.clone(), redactor.clone());
-    let layers = Layers {
-        modeler: live.modeler(modeler_options(&work, observed.is_some())),
-        planner: Arc::new(Remembering::new(planner, known_plans.with_redactor(redactor.clone()))),
-        executor: live.executor(secrets, artifacts, executor_options(options, &policy)),
-        repair: recall.with(options.repair_rungs.clone().unwrap_or_default()),
-        log,
-        confirm: Terminal::new(output.json),
-    };
     let mut budgets = Budgets { planned_repairs, ..budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;
     }
-    let mut controller = live.controller(layers).with_budgets(budgets).with_interrupt(interrupt);
-    if let Some(WaitFor(draft)) = wait_for {
-        controller = controller.with_opening(draft);
-    }
-    if let Some(plan) = plan {
-        controller = controller.with_plan(plan);
-    }
-    if let Some(case) = case {
-        controller = controller.with_case(case);
-    }
-    let outside = OutsideOptions { path: environment::path(), ..OutsideOptions::default() };
-    controller = controller.with_handler(OutsideHandler::new(outside));
-    let narrator = (!output.quiet).then_some(Narrator);
-    controller = match narrator {
-        narrator if explain => controller.with_listener(Explainer::new(narrator, digest)),
-        Some(narrator) => controller.with_listener(narrator),
-        None => controller,
+    let mut builder = Agent::builder()
+        .browser(tab.clone())
+        .digest(digest.clone())
+        .redactor(redactor.clone())
+        .budgets(budgets)
+        .sight(sight)
+        .interrupt(interrupt)
+        .modeler_options(modeler_options(&work, observed.is_some()))
+        .executor_options(executor_options(options, &policy))
+        .policy(policy)
+        .planner(Remembering::new(planner, known_plans.with_redactor(redactor.clone())))
+        .repair(recall.with(options.repair_rungs.clone().unwrap_or_default()))
+        .artifacts(ArtifactStore::new(&dir, Some(redactor.clone())))
+        .log(log)
+        .confirm(Terminal::new(output.json))
+        .secrets(secrets);
+    builder = match (!output.quiet).then_some(Narrator) {
+        narrator if explain => builder.listener(Explainer::new(narrator, digest)),
+        Some(narrator) => builder.listener(narrator),
+        None => builder,
     };
-    let mut report = controller
-        .run(RunRequest {
-            run_dir: Some(dir.path().display().to_string()),
-            observed,
-            start_url: url,
-            sight,
-            browser: Some(tab.browser.version().product.clone()),
-            browser_path: tab.program(),
-            ..RunRequest::new(run_id, work, page, policy)
-        })
-        .await;
-    let page = controller.page().unwrap_or(&tab.page).clone();
-    drop(controller);
-    tab.stamp(&mut report);
+    let mut agent =
+        builder.build().await.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))?;
+    let request = RunRequest {
+        run_dir: Some(dir.path().display().to_string()),
+        observed,
+        start_url: url,
+        opening: wait_for.map(|WaitFor(draft)| draft),
+        sight,
+        plan_file: plan,
+        case,
+        ..RunRequest::new(run_id, work, page, agent.policy().clone())
+    };
+    let report = agent.carry_out(request).await;
+    let page = agent.page().clone();
+    drop(agent);
     if let Some(egress) = tab.egress().filter(|_| !output.quiet) {
         progress::say_denied(&egress.decisions().take());
     }
@@ -362,7 +351,7 @@ pub(crate) async fn perform(
     {
         progress::say(&format!("note: a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
     }
-    FinishedRun { report, dir, page, offline: None }
+    Ok(FinishedRun { report, dir, page, offline: None })
 }
 
 /// Prints the report: the document with `--json`, else the answer and how the run ended.

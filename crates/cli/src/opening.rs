@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook::{SETTLING, Tab};
+use cuebook::{Live, SETTLING, Tab};
 use cuebook_datalayer::MemoryArtifacts;
-use cuebook_executor::{ExecutorOptions, LiveExecutor, ScreenshotMode};
+use cuebook_executor::{ExecutorOptions, ScreenshotMode};
 use cuebook_grammar::action::{Action, Navigate};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
@@ -13,7 +13,6 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::seam::{DenyAll, Executor as _, Image, NoSecrets, PageModeler as _};
-use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 
@@ -24,19 +23,14 @@ use crate::wait_for::WaitFor;
 /// Opens `url` in the tab, unless its page is wanted as it is, and waits for the condition.
 pub(crate) async fn open(
     tab: &Tab,
+    live: &Live,
     url: Option<&str>,
     policy: &Policy,
-    digest: DigestKey,
     wait_for: Option<&WaitFor>,
     deadline: Deadline,
 ) -> Result<(), Refusal> {
-    let mut executor = LiveExecutor::new(
-        tab.browser.clone(),
-        digest,
-        NoSecrets,
-        MemoryArtifacts::default(),
-        ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() },
-    );
+    let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
+    let mut executor = live.executor(NoSecrets, MemoryArtifacts::default(), options);
     let blank = Observation::blank(tab.page.clone(), "about:blank");
     let open = url.map(|url| Step::from(Action::Navigate(Navigate::to(url))));
     // A page that hangs is observed too, within the same deadline.
@@ -75,10 +69,9 @@ pub(crate) async fn open(
 /// The time that is reserved for observing a page that is slow to open.
 const LOOKING: Duration = Duration::from_secs(2);
 
-/// A page modeler for the browser of the tab.
-pub(crate) fn modeler(tab: &Tab, digest: DigestKey) -> LivePageModeler {
-    let options = ModelerOptions { settling: SETTLING, ..ModelerOptions::default() };
-    LivePageModeler::new(tab.browser.clone(), digest, options)
+/// A page modeler that waits until a page has settled.
+pub(crate) fn modeler(live: &Live) -> LivePageModeler {
+    live.modeler(ModelerOptions { settling: SETTLING, ..ModelerOptions::default() })
 }
 
 /// Observes the tab. The error is that of a failed run if only the page was lost, not the browser.

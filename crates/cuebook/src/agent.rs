@@ -269,40 +269,71 @@ impl Agent {
         }
     }
 
-    async fn work(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
-        let report = self.perform(work, observed, is_alone).await;
-        self.events.ended(&report);
-        report
+    /// A request for work in the tab where the last run ended, under the policy of the agent, for
+    /// [`carry_out`](Self::carry_out).
+    ///
+    /// # Errors
+    /// [`AgentError::NoRandomness`]
+    pub fn request(&self, work: Work) -> Result<RunRequest, AgentError> {
+        let run_id = fresh::run_id().map_err(AgentError::NoRandomness)?;
+        let request = RunRequest::new(run_id, work, self.page.clone(), self.policy.clone());
+        Ok(RunRequest { sight: self.sight, ..request })
     }
 
-    async fn perform(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
+    /// Carries out a request: what [`open`](Self::open), [`act`](Self::act), [`follow`](Self::follow) and
+    /// [`run`](Self::run) do, for whoever states more of a run, such as its id or where it starts.
+    ///
+    /// ```no_run
+    /// use cuebook::repair::{RunRequest, Work};
+    ///
+    /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
+    /// let request = agent.request(Work::Task("Open the first result".to_owned()))?;
+    /// let report = agent.carry_out(request.starting_at("https://shop.test/search?q=tea")).await;
+    /// println!("{:?}", report.result);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn carry_out(&mut self, request: RunRequest) -> RunReport {
+        self.perform(request, false).await
+    }
+
+    async fn work(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
+        match self.request(work) {
+            Ok(request) => self.perform(RunRequest { observed, ..request }, is_alone).await,
+            Err(error) => self.ended(RunReport::without_run(
+                RunResult::Error,
+                Some(RunError::new(ErrorCode::NoRandomness, error.to_string())),
+            )),
+        }
+    }
+
+    async fn perform(&mut self, request: RunRequest, is_alone: bool) -> RunReport {
         self.controller.layers_mut().repair.is_alone = is_alone;
-        let ended = |code, message: String| {
-            RunReport::without_run(RunResult::Error, Some(RunError::new(code, self.redactor.redact(&message))))
-        };
-        let run_id = match fresh::run_id() {
-            Ok(run_id) => run_id,
-            Err(error) => return ended(ErrorCode::NoRandomness, AgentError::NoRandomness(error).to_string()),
-        };
-        let mut kept = match self.keeping.begin(&run_id, &self.redactor) {
+        let mut kept = match self.keeping.begin(&request.run_id, &self.redactor) {
             Ok(kept) => kept,
-            Err(error) => return ended(ErrorCode::LogUnavailable, error.to_string()),
+            Err(error) => {
+                let error =
+                    RunError::new(ErrorCode::LogUnavailable, self.redactor.redact(&error.to_string()).into_owned());
+                return self.ended(RunReport::without_run(RunResult::Error, Some(error)));
+            }
         };
         if let Some(log) = kept.log.take() {
             self.controller.layers_mut().log = log;
         }
-        if let Some(egress) = self.tab.as_ref().and_then(Tab::egress) {
-            egress.set_policy(reach(&self.policy, &work));
+        if let Some(tab) = &self.tab {
+            tab.reach(reach(&request.policy, &request.work));
         }
-        let request = RunRequest {
-            run_dir: kept.dir.as_ref().map(|dir| dir.path().display().to_string()),
-            observed,
-            sight: self.sight,
-            browser: self.tab.as_ref().map(|tab| tab.browser.version().product.clone()),
-            browser_path: self.tab.as_ref().and_then(Tab::program),
-            ..RunRequest::new(run_id, work, self.page.clone(), self.policy.clone())
-        };
-        let mut report = self.controller.run(request).await;
+        let kept_in = kept.dir.as_ref().map(|dir| dir.path().display().to_string());
+        let tab = self.tab.as_ref();
+        let mut report = self
+            .controller
+            .run(RunRequest {
+                run_dir: kept_in.or(request.run_dir),
+                browser: request.browser.or_else(|| tab.map(|tab| tab.browser.version().product.clone())),
+                browser_path: request.browser_path.or_else(|| tab.and_then(Tab::program)),
+                ..request
+            })
+            .await;
         if let Some(tab) = &self.tab {
             tab.stamp(&mut report);
         }
@@ -310,6 +341,11 @@ impl Agent {
             self.page = page.clone();
         }
         kept.end(&report, self.redactor.as_ref());
+        self.ended(report)
+    }
+
+    fn ended(&self, report: RunReport) -> RunReport {
+        self.events.ended(&report);
         report
     }
 }

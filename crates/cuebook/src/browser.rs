@@ -9,6 +9,7 @@ use cuebook_cdp::{
 };
 use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{Denials, NoDenials};
 use cuebook_network::traffic::page_script;
@@ -52,6 +53,8 @@ pub enum BrowserSource {
     /// Already connected and launched by this process. It stays open; the tab is in a browser context of its own, which is
     /// disposed of with everything that its pages stored.
     Isolated(Arc<Browser>),
+    /// A tab that is open, with its proxy. It stays open until the agent or another clone of it is closed.
+    Tab(Box<Tab>),
 }
 
 /// The options of a browser whose pages get the randomness, the clock, the viewport, the time zone and the language of
@@ -70,6 +73,12 @@ pub fn launch_under(setting: &Setting, options: LaunchOptions) -> LaunchOptions 
 impl From<LaunchOptions> for BrowserSource {
     fn from(options: LaunchOptions) -> Self {
         Self::Launch(Box::new(options))
+    }
+}
+
+impl From<Tab> for BrowserSource {
+    fn from(tab: Tab) -> Self {
+        Self::Tab(Box::new(tab))
     }
 }
 
@@ -95,15 +104,16 @@ pub enum Containment {
     None,
 }
 
-/// A tab of a browser.
-#[derive(Debug)]
+/// A tab of a browser. Clones are the same tab.
+#[derive(Clone, Debug)]
 pub struct Tab {
     /// Browser that has the tab.
     pub browser: Arc<Browser>,
     /// Id of the tab's target in `browser`.
     pub page: PageId,
     ending: Ending,
-    egress: Option<(Egress, Isolation)>,
+    egress: Option<(Arc<Egress>, Isolation)>,
+    is_offline: bool,
 }
 
 /// Means that keep a browser from getting past the proxy.
@@ -152,21 +162,22 @@ impl Tab {
                 let browser = Arc::new(Browser::attach(&options, until).await?);
                 let page = browser.handed_over().ok_or(PageError::Gone)?;
                 let page = PageId::new(page.as_str());
-                return Ok(Self { browser, page, ending: Ending::Browser, egress: None });
+                return Ok(Self { ending: Ending::Browser, ..Self::of(browser, page) });
             }
             BrowserSource::Shared(browser) => return Self::beside(browser, until).await,
             BrowserSource::Isolated(browser) => {
                 let context = browser.new_context(until).await.map_err(PageError::from)?;
                 let page = browser.new_page_in(&context, "about:blank", until).await?;
                 let page = PageId::new(page.target_id().as_str());
-                return Ok(Self { browser, page, ending: Ending::Context(context), egress: None });
+                return Ok(Self { ending: Ending::Context(context), ..Self::of(browser, page) });
             }
+            BrowserSource::Tab(tab) => return Ok(*tab),
         };
         options.withheld_variables.extend(environment::confidential());
         let (browser, egress) = match containment {
             Containment::Proxy | Containment::Namespace | Containment::Flags if options.proxy.is_none() => {
                 let (browser, egress, isolation) = contained(options, containment, until).await?;
-                (browser, Some((egress, isolation)))
+                (browser, Some((Arc::new(egress), isolation)))
             }
             _ => (launch(&options, until).await?, None),
         };
@@ -176,14 +187,14 @@ impl Tab {
             other.close(until).await.ok();
         }
         let page = PageId::new(page.target_id().as_str());
-        Ok(Self { browser, page, ending: Ending::Browser, egress })
+        Ok(Self { ending: Ending::Browser, egress, ..Self::of(browser, page) })
     }
 
     /// A new tab of a browser that runs on without it.
     async fn beside(browser: Arc<Browser>, until: Instant) -> Result<Self, AgentError> {
         let page = browser.new_page("about:blank", until).await?;
         let page = PageId::new(page.target_id().as_str());
-        Ok(Self { browser, page, ending: Ending::Tab, egress: None })
+        Ok(Self { ending: Ending::Tab, ..Self::of(browser, page) })
     }
 
     /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.
@@ -206,7 +217,20 @@ impl Tab {
     /// An open tab, which stays open.
     #[must_use]
     pub const fn of(browser: Arc<Browser>, page: PageId) -> Self {
-        Self { browser, page, ending: Ending::Nothing, egress: None }
+        Self { browser, page, ending: Ending::Nothing, egress: None, is_offline: false }
+    }
+
+    /// The same tab, whose pages reach nothing under any policy: a replay answers their requests.
+    #[must_use]
+    pub fn offline(self) -> Self {
+        Self { is_offline: true, ..self }
+    }
+
+    /// Lets the pages of a contained browser reach what `policy` allows, from now on. An agent does so before each run.
+    pub fn reach(&self, policy: Policy) {
+        if let Some(egress) = self.egress().filter(|_| !self.is_offline) {
+            egress.set_policy(policy);
+        }
     }
 
     /// The address that the tab shows at the moment; `None` if it is gone.
@@ -224,7 +248,7 @@ impl Tab {
     /// The proxy that everything of a contained browser goes through.
     #[must_use]
     pub fn egress(&self) -> Option<&Egress> {
-        self.egress.as_ref().map(|(egress, _)| egress)
+        self.egress.as_ref().map(|(egress, _)| egress.as_ref())
     }
 
     /// Returns the means that keep a contained browser from getting past its proxy; `None` if it is not contained.

@@ -99,7 +99,7 @@ impl Agent {
 }
 
 impl AgentBuilder {
-    /// The browser: [`LaunchOptions`](cuebook_cdp::LaunchOptions), an `Arc` of a connected one, or
+    /// The browser: [`LaunchOptions`](cuebook_cdp::LaunchOptions), an `Arc` of a connected one, an open [`Tab`], or
     /// [`BrowserSource::Attach`]. Default: [`BrowserSource::Installed`].
     pub fn browser(mut self, source: impl Into<BrowserSource>) -> Self {
         self.browser = source.into();
@@ -346,6 +346,7 @@ impl AgentBuilder {
             BrowserSource::HandedOver { .. } => true,
             BrowserSource::Attach(_) => self.page.is_some(),
             BrowserSource::Shared(browser) => browser.handed_over().is_some(),
+            BrowserSource::Tab(tab) => tab.browser.handed_over().is_some(),
             _ => false,
         };
         let unusable = [

@@ -7,7 +7,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Plan, PlanDraft, Violation};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::record::{StepOrigin, StepRecord};
+use cuebook_grammar::record::{CaseRun, StepOrigin, StepRecord};
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
 use tokio::sync::watch;
@@ -47,12 +47,18 @@ pub struct RunRequest {
     pub observed: Option<Box<Observation>>,
     /// The URL to open first.
     pub start_url: Option<String>,
+    /// Steps to run once the start URL is open, before anything is planned.
+    pub opening: Option<PlanDraft>,
     /// The tab to work in.
     pub page: PageId,
     /// The policy that says which actions are allowed.
     pub policy: Policy,
     /// How a page is shown to the planner.
     pub sight: Sight,
+    /// The file that the plan is from, for the log.
+    pub plan_file: Option<String>,
+    /// Part of a test case that the run is, for the log.
+    pub case: Option<CaseRun>,
     /// The version of the program, for the log.
     pub program: String,
     /// The browser, for the log.
@@ -71,9 +77,12 @@ impl RunRequest {
             work,
             observed: None,
             start_url: None,
+            opening: None,
             page,
             policy,
             sight: Sight::default(),
+            plan_file: None,
+            case: None,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: None,
             browser_path: None,

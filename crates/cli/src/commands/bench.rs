@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook::Tab;
+use cuebook::{Live, Tab};
 use cuebook_cdp::TargetId;
 use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_datalayer::{ArtifactStore, JsonlLog, ValueRedactor};
@@ -103,10 +103,11 @@ async fn measure(tab: &Tab, args: &BenchArgs, policy: Policy) -> Result<Samples,
         case: None,
     };
     log.open(&header).await.map_err(|error| broken(&error))?;
-    let modeler = LivePageModeler::new(tab.browser.clone(), digest.clone(), ModelerOptions::default());
+    let redactor = Arc::new(ValueRedactor::default());
+    let live = Live::on(tab, digest, redactor.clone());
+    let modeler = live.modeler(ModelerOptions::default());
     let options = ExecutorOptions { screenshots: ScreenshotMode::Off, ..ExecutorOptions::default() };
-    let artifacts = ArtifactStore::new(&dir, None);
-    let executor = LiveExecutor::new(tab.browser.clone(), digest, NoSecrets, artifacts, options);
+    let executor = live.executor(NoSecrets, ArtifactStore::new(&dir, None), options);
     let samples = Samples::default();
     let mut bench = Bench { tab, args, policy, modeler, executor, log, run_id, steps: 0, samples };
     bench.first_observations().await?;
@@ -116,9 +117,7 @@ async fn measure(tab: &Tab, args: &BenchArgs, policy: Policy) -> Result<Samples,
     bench.loops().await?;
     bench.steps().await?;
     bench.pictures("picture").await?;
-    let redactor = ValueRedactor::default();
     redactor.learn(&changed_name("observe.viewDelta", args.rounds));
-    bench.executor = bench.executor.with_redactor(Arc::new(redactor));
     bench.pictures("picture.masked").await?;
     if let Some(most) = peak_memory() {
         bench.samples.put("rss", most);

@@ -1,8 +1,10 @@
 //! `cuebook run --dry-run`: plans for the real page and checks the plan, without running it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook::Tab;
+use cuebook::{Live, Tab};
+use cuebook_datalayer::ValueRedactor;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Plan, PlanDraft};
@@ -77,8 +79,9 @@ async fn plan_on(
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
     let opening = Deadline::after(Instant::now(), args.options.timeout.unwrap_or(OPENING));
-    opening::open(tab, Some(&args.url), policy, key.clone(), args.wait_for.as_ref(), opening).await?;
-    let mut modeler = opening::modeler(tab, key.clone());
+    let live = Live::on(tab, key.clone(), Arc::new(ValueRedactor::default()));
+    opening::open(tab, &live, Some(&args.url), policy, args.wait_for.as_ref(), opening).await?;
+    let mut modeler = opening::modeler(&live);
     let mut observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
     opening::read(&mut modeler, &mut observation, opening).await;
     let images = match args.engine.sight() {

@@ -1,8 +1,10 @@
 //! `cuebook observe`: prints what can be acted on.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use cuebook::Tab;
+use cuebook::{Live, Tab};
+use cuebook_datalayer::ValueRedactor;
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::Observation;
@@ -107,8 +109,9 @@ async fn open(
     digest: DigestKey,
     deadline: Deadline,
 ) -> Result<ObserveOutput, Refusal> {
-    let mut modeler = opening::modeler(tab, digest.clone());
-    opening::open(tab, args.url.as_deref(), policy, digest, args.wait_for.as_ref(), deadline).await?;
+    let live = Live::on(tab, digest, Arc::new(ValueRedactor::default()));
+    let mut modeler = opening::modeler(&live);
+    opening::open(tab, &live, args.url.as_deref(), policy, args.wait_for.as_ref(), deadline).await?;
     let mut observation = opening::observe(&mut modeler, tab, args.scope, deadline).await?;
     opening::read(&mut modeler, &mut observation, deadline).await;
     if matches!(args.format, ObservationFormat::Aria) && !output.json {

@@ -1,4 +1,4 @@
-//! The engines. They are independent of each other; the composition root selects one.
+//! The engines. They are independent of each other; whoever composes an agent selects one.
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;

@@ -9,7 +9,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::record::{CaseRun, RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
+use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::redaction::redacted;
 use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
 use cuebook_grammar::seam::boxed::BoxedActionHandler;
@@ -38,9 +38,6 @@ pub struct Controller<S> {
     pub(super) interrupt: Interrupt,
     pub(super) listener: Box<dyn Listener>,
     pub(super) handler: Option<Box<dyn BoxedActionHandler>>,
-    pub(super) opening: Option<PlanDraft>,
-    pub(super) plan: Option<String>,
-    pub(super) case: Option<CaseRun>,
     /// How fast its runs were on each origin.
     pub(super) pace: Pace,
     /// The tab in which the last run ended.
@@ -68,9 +65,6 @@ impl<S: Seams> Controller<S> {
             interrupt: Interrupt::default(),
             listener: Box::new(()),
             handler: None,
-            opening: None,
-            plan: None,
-            case: None,
             pace: Pace::default(),
             page: None,
         }
@@ -80,27 +74,6 @@ impl<S: Seams> Controller<S> {
     #[must_use]
     pub fn with_handler(mut self, handler: impl ActionHandler + 'static) -> Self {
         self.handler = Some(Box::new(handler));
-        self
-    }
-
-    /// States in the log's header the file that the plan is from.
-    #[must_use]
-    pub fn with_plan(mut self, file: String) -> Self {
-        self.plan = Some(file);
-        self
-    }
-
-    /// States in the log's header which part of which test case the run is.
-    #[must_use]
-    pub fn with_case(mut self, case: CaseRun) -> Self {
-        self.case = Some(case);
-        self
-    }
-
-    /// Runs the steps of `draft` once the start URL is open, before anything is planned.
-    #[must_use]
-    pub fn with_opening(mut self, draft: PlanDraft) -> Self {
-        self.opening = Some(draft);
         self
     }
 
@@ -239,8 +212,8 @@ impl<S: Seams> Controller<S> {
             command: command.to_owned(),
             task,
             url: run.request.start_url.clone(),
-            plan: self.plan.clone(),
-            case: self.case.clone(),
+            plan: run.request.plan_file.clone(),
+            case: run.request.case.clone(),
         };
         self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         match run.request.work.clone() {
@@ -265,7 +238,7 @@ impl<S: Seams> Controller<S> {
         let step = Step::from(Action::Navigate(Navigate::to(&url)));
         let blank = Observation::blank(run.page.clone(), "about:blank");
         let open = PlanDraft::of(Author::Operator, vec![step]);
-        for draft in std::iter::once(open).chain(self.opening.clone()) {
+        for draft in std::iter::once(open).chain(run.request.opening.clone()) {
             let plan = draft.check(&blank, &run.request.policy).map_err(invalid)?;
             for index in 0..plan.steps().len() {
                 run.ground = Some(Ground { observation: blank.clone(), is_current: true });
