@@ -220,7 +220,7 @@ impl Tab {
         Self { browser, page, ending: Ending::Nothing, egress: None, is_offline: false }
     }
 
-    /// The same tab, whose pages reach nothing under any policy: a replay answers their requests.
+    /// Keeps the pages from reaching anything, under any policy: a replay answers their requests.
     #[must_use]
     pub fn offline(self) -> Self {
         Self { is_offline: true, ..self }
