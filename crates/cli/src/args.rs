@@ -92,6 +92,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
     Query(QueryArgs),
+    /// Serve browser tools to a client of the Model Context Protocol, over standard input and output
+    Mcp(Box<McpArgs>),
     /// Check that the browser can be found and started, and say which planner a run would have
     Doctor(DoctorArgs),
     /// Serve the built-in demo site
@@ -203,9 +205,10 @@ impl ContainmentArgs {
     }
 }
 
-/// Options of a run. A flattened group sets the heading of the flags after it, so groups come last.
+/// Options of whatever acts in a browser and keeps a log. A flattened group sets the heading of the flags after it, so
+/// groups come last.
 #[derive(Args, Clone)]
-pub(crate) struct RunOptions {
+pub(crate) struct SessionOptions {
     /// Directory for the logs; each run gets a subdirectory
     #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
     pub(crate) out: PathBuf,
@@ -215,6 +218,21 @@ pub(crate) struct RunOptions {
     /// Time limit of a step, such as 500ms, 3s or 2m
     #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) containment: ContainmentArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Consent in advance to CLASS@ORIGIN, where CLASS is write, credential, send, money or destructive;
+    /// can be repeated
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) grant: Vec<String>,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+}
+
+/// Options of a run.
+#[derive(Args, Clone)]
+pub(crate) struct RunOptions {
     /// Take screenshots before and after every step
     #[arg(long)]
     pub(crate) record: bool,
@@ -238,15 +256,30 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "RUNGS", conflicts_with = "no_repair")]
     pub(crate) repair_rungs: Option<Rungs>,
     #[command(flatten)]
-    pub(crate) containment: ContainmentArgs,
+    pub(crate) session: SessionOptions,
+}
+
+/// Tools that `cuebook mcp` offers.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Tools {
+    /// One for each thing that a person does with a page
+    #[default]
+    Core,
+    /// Three: look, run a plan, read
+    Slim,
+    /// `browser_dom` alone
+    Dom,
+    /// All of them
+    All,
+}
+
+#[derive(Args)]
+pub(crate) struct McpArgs {
+    /// Tools to offer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) tools: Tools,
     #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-    /// Consent in advance to CLASS@ORIGIN, where CLASS is write, credential, send, money or destructive;
-    /// can be repeated
-    #[arg(long, value_name = "GRANT")]
-    pub(crate) grant: Vec<String>,
-    #[command(flatten)]
-    pub(crate) browser: BrowserArgs,
+    pub(crate) session: SessionOptions,
 }
 
 #[derive(Args)]

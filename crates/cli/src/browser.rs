@@ -10,7 +10,7 @@ use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
 
-use crate::args::{BrowserArgs, ContainmentArgs, RunOptions};
+use crate::args::{BrowserArgs, ContainmentArgs, SessionOptions};
 use crate::exit::Refusal;
 use crate::progress;
 use crate::text::with_sources;
@@ -26,7 +26,7 @@ pub(crate) const VIEWPORT: (u32, u32) = (1280, 720);
 
 /// Starts the browser or attaches to it, and opens a tab. A browser that is started reaches what `policy` lets pages
 /// load, and nothing else.
-pub(crate) async fn open_contained(options: &RunOptions, policy: Policy) -> Result<Tab, Refusal> {
+pub(crate) async fn open_contained(options: &SessionOptions, policy: Policy) -> Result<Tab, Refusal> {
     if options.browser.cdp.is_some() && policy.states_requests() {
         let message = "--gate effects and the `requests` of a policy need a browser that is started for the run; --cdp \
                        uses one that holds no requests for us";

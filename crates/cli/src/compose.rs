@@ -25,7 +25,7 @@ use cuebook_planner::Remembering;
 use cuebook_repair::{Budgets, Interrupt, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
 use url::Url;
 
-use crate::args::{EngineArgs, RunOptions};
+use crate::args::{EngineArgs, RunOptions, SessionOptions};
 use crate::browser::{close_tab, open_contained};
 use crate::confirm::Terminal;
 use crate::downloads;
@@ -40,23 +40,24 @@ use crate::text::{plain, plain_lines, with_sources};
 use crate::traffic::{self, Offline, Traffic};
 use crate::wait_for::WaitFor;
 
-fn budgets(options: &RunOptions) -> Budgets {
+fn run_budgets(options: &RunOptions) -> Budgets {
+    let budgets = budgets(&options.session);
+    if options.no_repair { Budgets { repairs_per_step: 0, repairs_per_run: 0, ..budgets } } else { budgets }
+}
+
+pub(crate) fn budgets(options: &SessionOptions) -> Budgets {
     let mut budgets = Budgets::default();
     if let Some(timeout) = options.timeout {
         budgets.step = timeout;
         budgets.step_limit = timeout;
         budgets.observation = budgets.observation.min(timeout);
     }
-    if options.no_repair {
-        budgets.repairs_per_step = 0;
-        budgets.repairs_per_run = 0;
-    }
     budgets
 }
 
 fn executor_options(options: &RunOptions, policy: &Policy) -> ExecutorOptions {
     let screenshots = if options.record { ScreenshotMode::Every } else { ScreenshotMode::FirstFailurePageChange };
-    let download_dir = options.browser.downloads.clone();
+    let download_dir = options.session.browser.downloads.clone();
     ExecutorOptions { screenshots, upload_roots: upload_roots(policy), download_dir, ..ExecutorOptions::default() }
 }
 
@@ -65,7 +66,7 @@ fn modeler_options(work: &Work, is_observed: bool) -> ModelerOptions {
     match work {
         Work::Task(_) => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
         Work::Plan(_) if is_observed => ModelerOptions { settling: SETTLING, ..ModelerOptions::default() },
-        Work::Plan(_) | Work::Replay(_) => ModelerOptions::default(),
+        Work::Plan(_) | Work::Replay(_) | Work::Session => ModelerOptions::default(),
     }
 }
 
@@ -77,13 +78,13 @@ pub(crate) fn digest_key() -> Result<DigestKey, Refusal> {
 /// Creates the directory of a new run.
 pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, RunId), Refusal> {
     let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;
-    let dir = RunDir::create(&options.out, &run_id)
+    let dir = RunDir::create(&options.session.out, &run_id)
         .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
     Ok((dir, run_id))
 }
 
 /// The secrets of the flags and of the environment, for a run that starts on `start`.
-pub(crate) fn secrets(options: &RunOptions, start: Option<&str>) -> Result<Secrets, Refusal> {
+pub(crate) fn secrets(options: &SessionOptions, start: Option<&str>) -> Result<Secrets, Refusal> {
     let secrets = Secrets::on(start.and_then(origin));
     match &options.secrets {
         Some(path) => secrets.with_file(path).map_err(|error| {
@@ -217,16 +218,16 @@ pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit 
 
 /// Runs a task or a plan in a browser that is opened for it.
 pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<FinishedRun, Refusal> {
-    let policy = ground::policy(&options.policy, &options.grant, job.url.as_deref())?;
+    let policy = ground::policy(&options.session.policy, &options.session.grant, job.url.as_deref())?;
     // Before anything is made that would have to be removed.
     let interrupt = Interrupt::default();
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
     let ready = Ready::new(options)?;
     let mut options = options.clone();
-    options.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
+    options.session.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
     let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
-    let tab = open_contained(&options, reach(&policy, &job.work)).await?;
+    let tab = open_contained(&options.session, reach(&policy, &job.work)).await?;
     let drifter = traffic::drift(&options, &tab).await;
     let ended = match (traffic.begin(&tab).await, drifter) {
         (Ok(running), Ok(_drifter)) => {
@@ -295,12 +296,12 @@ pub(crate) async fn perform(
     } = job;
     let Ready { dir, run_id, digest, redactor, log } = ready;
     // Who hands over a tab names its page as others do by --url.
-    let handed_over = options.browser.tab.as_ref().and_then(|_| origin(&tab.url()?));
+    let handed_over = options.session.browser.tab.as_ref().and_then(|_| origin(&tab.url()?));
     let secrets = match handed_over {
         Some(origin) => secrets.or_on(origin),
         None => secrets,
     };
-    let mut budgets = Budgets { planned_repairs, ..budgets(options) };
+    let mut budgets = Budgets { planned_repairs, ..run_budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;
     }

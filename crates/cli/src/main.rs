@@ -89,6 +89,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Query(command) => commands::query::run(command, output).await,
         #[cfg(not(feature = "query"))]
         Command::Query(command) => command.refused().print(output),
+        Command::Mcp(command) => commands::mcp::run(*command, output).await,
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Site(command) => commands::site::run(command, output).await,
         Command::Bench(command) => commands::bench::run(command, output).await,

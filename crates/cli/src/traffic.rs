@@ -72,24 +72,25 @@ impl Traffic {
         redactor: Arc<dyn Redactor>,
     ) -> Result<Self, Refusal> {
         let unreadable = |error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error));
-        options.browser.wire.is_drifting = options.drift.is_some();
+        options.session.browser.wire.is_drifting = options.drift.is_some();
         if let Some((recorded, rules)) = recording {
             let fixtures = Fixtures::open(recorded, rules, Some(redactor)).map_err(unreadable)?;
             let Some((setting, fixtures)) = fixtures else {
                 let message = "the traffic of this run was not recorded: record it with --record-network";
                 return Err(Refusal::invalid(ErrorCode::Unreadable, message.to_owned()));
             };
-            options.browser.wire = Wire { setting: Some(setting), is_offline: true, ..options.browser.wire };
+            options.session.browser.wire =
+                Wire { setting: Some(setting), is_offline: true, ..options.session.browser.wire };
             return Ok(Self::Replay(fixtures));
         }
         if !options.record_network {
             return Ok(Self::Live);
         }
-        let viewport = options.browser.viewport.unwrap_or(VIEWPORT);
+        let viewport = options.session.browser.viewport.unwrap_or(VIEWPORT);
         let setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
         let log = TrafficLog::create(dir, &setting, Some(redactor))
             .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
-        options.browser.wire.setting = Some(setting);
+        options.session.browser.wire.setting = Some(setting);
         Ok(Self::Record(log))
     }
 

@@ -22,7 +22,7 @@ use crate::egress::reach;
 use crate::error::AgentError;
 use crate::events::{AgentEvents, EventSender};
 use crate::fresh;
-use crate::keeping::Keeping;
+use crate::keeping::{Keeping, RunStorage};
 
 /// Layers as trait objects: an agent has one type, whatever its layers are.
 pub(crate) type Boxes = Layers<
@@ -39,7 +39,7 @@ pub(crate) struct Repairs {
     policy: Box<dyn RepairPolicy>,
     /// For a run of one step. `None` if the builder was given a policy, which then holds for all.
     alone: Option<Ladder>,
-    is_alone: bool,
+    pub(crate) is_alone: bool,
 }
 
 impl Repairs {
@@ -309,42 +309,50 @@ impl Agent {
 
     async fn perform(&mut self, request: RunRequest, is_alone: bool) -> RunReport {
         self.controller.layers_mut().repair.is_alone = is_alone;
-        let mut kept = match self.keeping.begin(&request.run_id, &self.redactor) {
-            Ok(kept) => kept,
-            Err(error) => {
-                let error =
-                    RunError::new(ErrorCode::LogUnavailable, self.redactor.redact(&error.to_string()).into_owned());
-                return self.ended(RunReport::without_run(RunResult::Error, Some(error)));
-            }
+        let (request, kept) = match self.prepare(request) {
+            Ok(prepared) => prepared,
+            Err(report) => return self.ended(*report),
         };
+        let report = self.controller.run(request).await;
+        if let Some(page) = self.controller.page() {
+            self.page = page.clone();
+        }
+        self.conclude(report, &kept)
+    }
+
+    /// A folder for a run, its log in it, and the request with what the agent knows of its browser.
+    pub(crate) fn prepare(&mut self, request: RunRequest) -> Result<(RunRequest, RunStorage), Box<RunReport>> {
+        let mut kept = self.keeping.begin(&request.run_id, &self.redactor).map_err(|error| {
+            let error = RunError::new(ErrorCode::LogUnavailable, self.redactor.redact(&error.to_string()).into_owned());
+            Box::new(RunReport::without_run(RunResult::Error, Some(error)))
+        })?;
         if let Some(log) = kept.log.take() {
             self.controller.layers_mut().log = log;
         }
-        if let Some(tab) = &self.tab {
+        let tab = self.tab.as_ref();
+        if let Some(tab) = tab {
             tab.reach(reach(&request.policy, &request.work));
         }
         let kept_in = kept.dir.as_ref().map(|dir| dir.path().display().to_string());
-        let tab = self.tab.as_ref();
-        let mut report = self
-            .controller
-            .run(RunRequest {
-                run_dir: kept_in.or(request.run_dir),
-                browser: request.browser.or_else(|| tab.map(|tab| tab.browser.version().product.clone())),
-                browser_path: request.browser_path.or_else(|| tab.and_then(Tab::program)),
-                ..request
-            })
-            .await;
+        let request = RunRequest {
+            run_dir: kept_in.or(request.run_dir),
+            browser: request.browser.or_else(|| tab.map(|tab| tab.browser.version().product.clone())),
+            browser_path: request.browser_path.or_else(|| tab.and_then(Tab::program)),
+            ..request
+        };
+        Ok((request, kept))
+    }
+
+    /// Keeps the report of a run that ended, and tells the streams.
+    pub(crate) fn conclude(&self, mut report: RunReport, kept: &RunStorage) -> RunReport {
         if let Some(tab) = &self.tab {
             tab.stamp(&mut report);
-        }
-        if let Some(page) = self.controller.page() {
-            self.page = page.clone();
         }
         kept.end(&report, self.redactor.as_ref());
         self.ended(report)
     }
 
-    fn ended(&self, report: RunReport) -> RunReport {
+    pub(crate) fn ended(&self, report: RunReport) -> RunReport {
         self.events.ended(&report);
         report
     }

@@ -197,6 +197,22 @@ impl Tab {
         Ok(Self { ending: Ending::Tab, ..Self::of(browser, page) })
     }
 
+    /// Opens another tab of the same browser context, which is closed with this one at the latest.
+    ///
+    /// # Errors
+    /// [`AgentError::Tab`]
+    pub(crate) async fn another(&self, until: Instant) -> Result<PageId, AgentError> {
+        let page = self.browser.page(&TargetId::from(self.page.as_str()));
+        let page = match page {
+            Some(page) => self.browser.new_page_beside(&page, "about:blank", until).await?,
+            None => match &self.ending {
+                Ending::Context(context) => self.browser.new_page_in(context, "about:blank", until).await?,
+                _ => self.browser.new_page("about:blank", until).await?,
+            },
+        };
+        Ok(PageId::new(page.target_id().as_str()))
+    }
+
     /// As [`open`](Self::open), or takes `page` of a browser that was not launched here.
     pub(crate) async fn open_or_take(
         source: BrowserSource,

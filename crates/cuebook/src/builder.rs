@@ -34,7 +34,7 @@ use crate::storage::StorageState;
 use crate::{environment, fresh};
 
 /// Time limit for launching or attaching to a browser.
-const STARTING: Duration = Duration::from_secs(30);
+pub(crate) const STARTING: Duration = Duration::from_secs(30);
 
 /// The wait before a page is shown to a person or a planner: until it has content and has been quiet for a while.
 pub const SETTLING: Settling = Settling { quiet: Duration::from_millis(300), limit: Duration::from_secs(10) };

@@ -51,6 +51,7 @@ pub mod measured;
 mod models;
 mod planners;
 pub mod secrets;
+mod session;
 mod storage;
 #[cfg(feature = "models")]
 mod tools;
@@ -64,6 +65,7 @@ pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
 pub use live::Live;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
+pub use session::Session;
 #[cfg(feature = "models")]
 pub use tools::PageTools;
 

@@ -4,6 +4,8 @@
 //! - What was left out is counted in `truncated`; nothing is dropped silently.
 //! - An observation holds no node handle on the wire and no text of a password-like field anywhere.
 
+mod delta;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -13,6 +15,8 @@ use crate::candidate::{About, Candidate, Fingerprint, Placement};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::wire::{is_default, words};
+
+pub use delta::Delta;
 
 /// The version of the observation's wire format. The major version is raised when an
 /// older reader would misread a document, the minor version when a field is added.
@@ -152,7 +156,7 @@ pub struct Heading {
 }
 
 /// Text by which the page reports what goes on: alerts, statuses, errors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveText {
     /// `alert`, `status`, `log`, `error`.
@@ -278,20 +282,6 @@ pub struct TextLine {
     /// An open modal dialog lies over it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub behind: bool,
-}
-
-/// Changes since the previous observation, by candidate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Delta {
-    /// The observation that this one is compared with.
-    pub since: ObservationId,
-    /// Candidates that are new.
-    pub came: Vec<CandidateId>,
-    /// Candidates that are gone.
-    pub went: Vec<CandidateId>,
-    /// Candidates that are the same but look different.
-    pub changed: Vec<CandidateId>,
 }
 
 /// A page at one moment.

@@ -306,6 +306,13 @@ impl Policy {
         self
     }
 
+    /// Opens every public origin to navigation and acting, except those that are denied.
+    #[must_use]
+    pub const fn opening_public(mut self) -> Self {
+        self.open_by_default = true;
+        self
+    }
+
     /// Allows acting on the origins of `entry` too. From then on pages load from listed origins only.
     ///
     /// # Errors

@@ -328,14 +328,18 @@ impl RunReport {
     pub fn into_result(self) -> Result<Self, RunFailure> {
         match self.result {
             RunResult::Ok => Ok(self),
-            result => {
-                let error = self.error.clone().unwrap_or_else(|| {
-                    let message = format!("the run ended as {result:?} without stating an error");
-                    RunError::new(ErrorCode::TaskFailed, message)
-                });
-                Err(RunFailure { error, report: Box::new(self) })
-            }
+            _ => Err(self.into_failure()),
         }
+    }
+
+    /// The failure of a run that did not end well.
+    #[must_use]
+    pub fn into_failure(self) -> RunFailure {
+        let error = self.error.clone().unwrap_or_else(|| {
+            let message = format!("the run ended as {:?} without stating an error", self.result);
+            RunError::new(ErrorCode::TaskFailed, message)
+        });
+        RunFailure { error, report: Box::new(self) }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::capture::{Bounds, Captured, TabCaches, WALK, capture};
 use crate::error::ModelError;
 use crate::model::page_fingerprint::page_fingerprint;
 use crate::model::sketch::sketch;
-use crate::model::{FrameRows, Identities, candidates, clean, delta};
+use crate::model::{FrameRows, Identities, candidates, clean};
 use crate::options::{ModelerOptions, Settling};
 
 /// Turns the tabs of one browser into observations.
@@ -398,7 +398,7 @@ impl LivePageModeler {
         }
         let valid: HashSet<CandidateId> = observation.candidates.iter().map(|c| c.id).collect();
         if let Some(last) = state.last.take() {
-            observation.delta = Some(delta::delta(&last, &observation.candidates));
+            observation.delta = Some(observation.changes_since(&last));
             let seen = last.id.0;
             state.gone.extend(last.candidates.into_iter().map(|candidate| (seen, candidate)));
         }

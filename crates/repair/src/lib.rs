@@ -24,7 +24,7 @@ pub mod stuck;
 mod task_words;
 
 pub use budget::Budgets;
-pub use controller::{Controller, Layers, NoPlanner, Seams};
+pub use controller::{Controller, Layers, NoPlanner, OpenRun, Seams};
 pub use ladder::Ladder;
 pub use recall::Recall;
 pub use recording::{now_ms, record_of};

@@ -21,6 +21,8 @@ pub enum Work {
     Plan(Box<PlanDraft>),
     /// A plan that was recorded: logged as a replay, and repaired on observations of the whole page.
     Replay(Box<PlanDraft>),
+    /// Whatever is given to it while it is open ([`Controller::begin`](crate::Controller::begin)).
+    Session,
 }
 
 /// How a page is shown to the planner.

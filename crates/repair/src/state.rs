@@ -1,5 +1,8 @@
 //! The state of a run: its tab, its current observation, what is left of its budgets, its history.
 
+use std::mem;
+use std::time::Instant;
+
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
@@ -13,8 +16,9 @@ use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
+use crate::budget::Budgets;
 use crate::lineage::Lineage;
-use crate::request::RunRequest;
+use crate::request::{RunRequest, Work};
 use crate::stuck::StuckDetector;
 
 /// The last observation, and whether the page may have changed since.
@@ -76,6 +80,53 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
+    pub(crate) fn new(request: RunRequest, budgets: &Budgets) -> Self {
+        Self {
+            page: request.page.clone(),
+            request,
+            ground: None,
+            scope: Scope::View,
+            next_index: 0,
+            calls: 0,
+            planning: None,
+            plan_id: None,
+            kept: None,
+            repairs_left: budgets.repairs_per_run,
+            mendings_left: budgets.planned_repairs,
+            questions: 0,
+            reports: Vec::new(),
+            history: Vec::new(),
+            lineage: Lineage::default(),
+            usage: Usage::default(),
+            stuck: StuckDetector::default(),
+            stuck_now: Stuck::No,
+            plans: 0,
+            of_plan: None,
+            planner_state: None,
+            memory: None,
+            ending: Ending::default(),
+            agreed: Vec::new(),
+            deadline: Deadline::after(Instant::now(), budgets.run),
+        }
+    }
+
+    /// Goes on with other work as a run of its own would begin: with whole budgets, and nothing of the history of the
+    /// planner. What was read, and from where, stays known, as do the numbers of steps, plans and calls.
+    pub(crate) fn go_on_with(&mut self, work: Work, budgets: &Budgets) {
+        let request = RunRequest { work, page: self.page.clone(), ..self.request.clone() };
+        *self = Self {
+            next_index: self.next_index,
+            calls: self.calls,
+            kept: self.kept,
+            reports: mem::take(&mut self.reports),
+            lineage: mem::take(&mut self.lineage),
+            usage: self.usage,
+            plans: self.plans,
+            ending: mem::take(&mut self.ending),
+            ..Self::new(request, budgets)
+        };
+    }
+
     pub(crate) fn take_index(&mut self) -> u32 {
         let index = self.next_index;
         self.next_index += 1;

@@ -49,8 +49,8 @@ const TYPED: &str = "the quick brown fox.";
 
 pub(crate) async fn run(args: BenchArgs, output: Output) -> Exit {
     let measured = async {
-        let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
-        let tab = open_contained(&args.options, policy.clone()).await?;
+        let policy = ground::policy(&args.options.session.policy, &args.options.session.grant, Some(&args.url))?;
+        let tab = open_contained(&args.options.session, policy.clone()).await?;
         let measured = measure(&tab, &args, policy).await;
         close_tab(tab).await;
         measured

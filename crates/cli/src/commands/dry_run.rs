@@ -61,10 +61,10 @@ struct Planned {
 }
 
 async fn plan(args: &RunArgs, task: &str, planner: &AnyPlanner) -> Result<Planned, Refusal> {
-    let policy = ground::policy(&args.options.policy, &args.options.grant, Some(&args.url))?;
+    let policy = ground::policy(&args.options.session.policy, &args.options.session.grant, Some(&args.url))?;
     let key = digest_key()?;
     let mut signals = Signals::listen();
-    let tab = signals.guard(open_contained(&args.options, policy.clone())).await?;
+    let tab = signals.guard(open_contained(&args.options.session, policy.clone())).await?;
     let planned = signals.guard(plan_on(&tab, args, task, planner, &policy, key)).await;
     close_tab(tab).await;
     planned
@@ -78,7 +78,7 @@ async fn plan_on(
     policy: &Policy,
     key: DigestKey,
 ) -> Result<Planned, Refusal> {
-    let opening = Deadline::after(Instant::now(), args.options.timeout.unwrap_or(OPENING));
+    let opening = Deadline::after(Instant::now(), args.options.session.timeout.unwrap_or(OPENING));
     let live = Live::on(tab, key.clone(), Arc::new(ValueRedactor::default()));
     opening::open(tab, &live, Some(&args.url), policy, args.wait_for.as_ref(), opening).await?;
     let mut modeler = opening::modeler(&live);

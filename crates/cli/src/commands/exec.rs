@@ -21,10 +21,10 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
         Err(refusal) => return refusal.print(output),
     };
     let mut options = args.options;
-    let opens_observed = options.browser.tab.is_none();
+    let opens_observed = options.session.browser.tab.is_none();
     let url = args.url.or_else(|| Some(observed.as_ref().filter(|_| opens_observed)?.url.clone()));
-    fit_viewport(&mut options.browser, &draft);
-    let secrets = match compose::secrets(&options, url.as_deref()) {
+    fit_viewport(&mut options.session.browser, &draft);
+    let secrets = match compose::secrets(&options.session, url.as_deref()) {
         Ok(secrets) => secrets,
         Err(refusal) => return refusal.print(output),
     };

@@ -101,12 +101,12 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
     let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential)?;
     let exchanges = if args.offline { Some(exchanges(&dir)?) } else { None };
     let mut options = args.options;
-    let folder = std::mem::take(&mut options.out);
+    let folder = std::mem::take(&mut options.session.out);
     refuse_occupied(&folder)?;
-    fit_viewport(&mut options.browser, &recording.plan);
+    fit_viewport(&mut options.session.browser, &recording.plan);
     let logs = TempDir::with_prefix("cuebook-minimize-")
         .map_err(|error| cannot_write(Path::new("the temporary directory"), &error))?;
-    options.out = logs.path().to_owned();
+    options.session.out = logs.path().to_owned();
 
     let mut trials = Trials {
         recording: &recording,
@@ -178,7 +178,7 @@ impl Trials<'_> {
     async fn replay(&mut self, part: &Part) -> Result<Option<Signature>, Refusal> {
         self.replays += 1;
         let recording = self.recording.keeping(&part.steps);
-        let secrets = compose::secrets(&self.options, recording.url.as_deref())?;
+        let secrets = compose::secrets(&self.options.session, recording.url.as_deref())?;
         let mut job = Job::plan(recording.plan, secrets, recording.url);
         if let Some(only) = &part.exchanges {
             let rules = FixtureRules { only: Some(only.clone()), ..FixtureRules::default() };

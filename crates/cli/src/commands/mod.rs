@@ -8,6 +8,7 @@ pub(crate) mod eval;
 pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod judge;
+pub(crate) mod mcp;
 pub(crate) mod minimize;
 pub(crate) mod observe;
 pub(crate) mod policy;

@@ -59,8 +59,8 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
         recording = recording.starting_on(url);
     }
     let mut options = args.options;
-    fit_viewport(&mut options.browser, &recording.plan);
-    let secrets = compose::secrets(&options, recording.url.as_deref())?;
+    fit_viewport(&mut options.session.browser, &recording.plan);
+    let secrets = compose::secrets(&options.session, recording.url.as_deref())?;
 
     let mut job = Job::replay(&recording, secrets);
     if args.offline {

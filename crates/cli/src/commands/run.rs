@@ -36,7 +36,7 @@ async fn begin(mut args: RunArgs, output: Output) -> Result<Exit, Refusal> {
     if task.trim().is_empty() {
         return Err(Refusal::invalid(ErrorCode::EmptyTask, "the task is empty"));
     }
-    let secrets = compose::secrets(&args.options, Some(&args.url))?;
+    let secrets = compose::secrets(&args.options.session, Some(&args.url))?;
     let (planner, known_plans) = match goal {
         None => {
             let planner = planner(&mut args, secrets.names(), output).await?;
@@ -98,7 +98,7 @@ async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -
         (PlannerArg::Of(Engine::Scripted), Some(path)) if !args.engine.vision => {
             let draft = input::plan(path, Author::Operator)?;
             draft.without_observation()?;
-            fit_viewport(&mut args.options.browser, &draft);
+            fit_viewport(&mut args.options.session.browser, &draft);
             Ok(AnyPlanner::plain(Scripted::new(draft)))
         }
         (arg, _) => engines::planner(arg, args.calls.as_deref(), &args.engine, credentials, output).await,

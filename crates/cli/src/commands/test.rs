@@ -154,8 +154,8 @@ fn ripe<'a>(case: &'a Case, recordings: &Recordings, options: &RunOptions) -> Re
         refusal
     };
     let prepare = || {
-        let policy = ground::policy(&options.policy, &options.grant, Some(&case.url))?;
-        compose::secrets(options, Some(&case.url))?;
+        let policy = ground::policy(&options.session.policy, &options.session.grant, Some(&case.url))?;
+        compose::secrets(&options.session, Some(&case.url))?;
         let expectations = expectations(case);
         let blank = Observation::blank(PageId::new("none"), &case.url);
         expectations.check(&blank, &policy)?;
@@ -260,11 +260,11 @@ impl Stage<'_> {
     async fn open(&self, ripe: &Ripe<'_>) -> Result<Tab, Refusal> {
         let mut options = self.args.options.clone();
         match &ripe.script {
-            Script::Recorded(recording) => fit_viewport(&mut options.browser, &recording.plan),
-            Script::Given(draft) => fit_viewport(&mut options.browser, draft),
+            Script::Recorded(recording) => fit_viewport(&mut options.session.browser, &recording.plan),
+            Script::Given(draft) => fit_viewport(&mut options.session.browser, draft),
             Script::Planned => {}
         }
-        open_contained(&options, ripe.policy.clone()).await
+        open_contained(&options.session, ripe.policy.clone()).await
     }
 
     /// Runs the steps of a case, then judges what it expects. `None` if it passed.
@@ -283,7 +283,7 @@ impl Stage<'_> {
             None => Outcome::default(),
         };
         let options = RunOptions { no_repair: true, ..self.args.options.clone() };
-        let secrets = compose::secrets(&options, Some(&ripe.case.url))?;
+        let secrets = compose::secrets(&options.session, Some(&ripe.case.url))?;
         let job = Job::plan(ripe.expectations.clone(), secrets, None);
         let (report, _) = self.perform(job, ripe, tab, page, &options, CasePart::Expectations, result).await?;
         if let Some(failed) = failed(report)? {
@@ -299,7 +299,7 @@ impl Stage<'_> {
 
     async fn job(&self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<Job, Refusal> {
         let case = ripe.case;
-        let secrets = compose::secrets(&self.args.options, Some(&case.url))?;
+        let secrets = compose::secrets(&self.args.options.session, Some(&case.url))?;
         Ok(match &ripe.script {
             Script::Recorded(recording) => {
                 result.how = How::Replayed;

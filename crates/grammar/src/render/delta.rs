@@ -1,23 +1,61 @@
-//! Changes since the observation before, as lines: `+` came, `-` went, `~` changed.
+//! Changes since an earlier observation, as lines: `+` came, `-` went, `~` changed.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::candidate::Candidate;
 use crate::id::CandidateId;
-use crate::observation::Observation;
+use crate::observation::{Delta, Observation};
 
 use super::budget::estimate_tokens;
+use super::escape::quoted;
 use super::line::{Context, Writer};
 use super::options::TextOptions;
+use super::reading;
 
 /// The changes since the observation before; `None` if there was none. Ends with what the budget left out.
 #[must_use]
 pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String> {
     let changes = observation.delta.as_ref()?;
+    Some(within_budget(counted(changes), lines(observation, changes, options), options))
+}
+
+/// What a reader of `former` has to learn of the same document now: candidates, alerts, what lies over the page, and
+/// text that came. Ends with what the budget left out.
+#[must_use]
+pub fn changes(former: &Observation, now: &Observation, options: &TextOptions) -> String {
+    let changes = now.changes_since(former);
+    let mut news = Vec::new();
+    let known: HashSet<_> = former.sketch.live.iter().collect();
+    for live in now.sketch.live.iter().filter(|live| !known.contains(live)).take(reading::LIVE) {
+        news.push(format!("{} {}", quoted(&live.kind, 20).trim_matches('"'), quoted(&live.text, 300)));
+    }
+    match (&former.sketch.modal, &now.sketch.modal) {
+        (before, Some(modal)) if before.as_ref() != Some(modal) => news.push(format!("modal {}", quoted(modal, 120))),
+        (Some(modal), None) => news.push(format!("modal {} is closed", quoted(modal, 120))),
+        _ => {}
+    }
+    news.extend(lines(now, &changes, options));
+    let read: HashSet<String> = former.texts.iter().map(reading::written).collect();
+    let fresh = now.texts.iter().filter(|line| !reading::is_said_above(line, now)).map(reading::written);
+    news.extend(fresh.filter(|line| !read.contains(line)).map(|line| format!("+ {line}")));
+    let still: HashSet<String> = now.texts.iter().map(reading::written).collect();
+    let gone = read.iter().filter(|line| !still.contains(*line)).count();
+    let head = match (news.is_empty(), gone) {
+        (true, 0) => return format!("nothing changed since observation {}\n", former.id.0),
+        (_, 0) => counted(&changes),
+        (_, 1) => counted(&changes) + ", 1 line of text is gone",
+        (_, gone) => counted(&changes) + &format!(", {gone} lines of text are gone"),
+    };
+    within_budget(head, news, options)
+}
+
+fn counted(changes: &Delta) -> String {
     let (came, went, changed) = (changes.came.len(), changes.went.len(), changes.changed.len());
-    let mut out = format!("since observation {}: {came} came, {went} went, {changed} changed\n", changes.since.0);
-    let mut room = options.budget.saturating_sub(estimate_tokens(&out) + 20);
-    let mut left_out = 0_usize;
+    format!("since observation {}: {came} came, {went} went, {changed} changed", changes.since.0)
+}
+
+fn lines(observation: &Observation, changes: &Delta, options: &TextOptions) -> Vec<String> {
     let writer = Writer::new(observation, options).unmarked();
     let of = |ids: &[CandidateId], mark: char| -> Vec<String> {
         ids.iter()
@@ -29,7 +67,14 @@ pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String>
             })
             .collect()
     };
-    for one in [of(&changes.came, '+'), of(&changes.changed, '~'), of(&changes.went, '-')].concat() {
+    [of(&changes.came, '+'), of(&changes.changed, '~'), of(&changes.went, '-')].concat()
+}
+
+fn within_budget(head: String, lines: Vec<String>, options: &TextOptions) -> String {
+    let mut out = head + "\n";
+    let mut room = options.budget.saturating_sub(estimate_tokens(&out) + 20);
+    let mut left_out = 0_usize;
+    for one in lines {
         let cost = estimate_tokens(&one) + 1;
         if cost > room {
             left_out += 1;
@@ -45,5 +90,5 @@ pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String>
             if left_out == 1 { "change" } else { "changes" }
         );
     }
-    Some(out)
+    out
 }

@@ -21,7 +21,7 @@ mod text;
 mod yaml;
 
 pub use budget::estimate_tokens;
-pub use delta::delta;
+pub use delta::{changes, delta};
 pub(crate) use escape::shortened;
 pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};

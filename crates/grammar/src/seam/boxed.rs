@@ -108,7 +108,7 @@ macro_rules! boxed {
             )+
         }
 
-        impl $seam for Box<dyn $boxed> {
+        impl $seam for Box<dyn $boxed + '_> {
             type Error = BoxError;
 
             $( fn $plain(&self) -> $plain_output { $boxed::$plain(&**self) } )?
@@ -186,7 +186,7 @@ impl<T: SecretSource> BoxedSecretSource for T {
     }
 }
 
-impl SecretSource for Box<dyn BoxedSecretSource> {
+impl SecretSource for Box<dyn BoxedSecretSource + '_> {
     async fn resolve(
         &self,
         reference: &CredentialRef,
@@ -213,7 +213,7 @@ impl<T: Confirm> BoxedConfirm for T {
     }
 }
 
-impl Confirm for Box<dyn BoxedConfirm> {
+impl Confirm for Box<dyn BoxedConfirm + '_> {
     async fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> ConfirmReply {
         BoxedConfirm::confirm(&mut **self, request, deadline).await
     }

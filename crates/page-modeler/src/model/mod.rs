@@ -3,7 +3,6 @@
 pub mod candidates;
 pub mod clean;
 pub mod context_label;
-pub mod delta;
 pub mod identity;
 pub mod locators;
 pub mod page_fingerprint;

@@ -17,6 +17,13 @@ pub(super) enum Stop {
     Ended { result: RunResult, error: Option<RunError>, answer: Option<String> },
 }
 
+impl Stop {
+    /// How work ended.
+    pub(super) fn of(ended: Result<(), Self>) -> Self {
+        ended.err().unwrap_or(Self::Ended { result: RunResult::Ok, error: None, answer: None })
+    }
+}
+
 impl From<Interrupted> for Stop {
     fn from(_: Interrupted) -> Self {
         Self::Interrupted

@@ -168,7 +168,7 @@ fn task(run: &RunState) -> String {
     let purpose = match &run.request.work {
         Work::Task(task) => Some(task.as_str()),
         Work::Plan(draft) => draft.context.as_ref().and_then(|context| context.task.as_deref()),
-        Work::Replay(_) => None,
+        Work::Replay(_) | Work::Session => None,
     };
     let purpose = purpose.map(|task| format!(" The plan is for: {}.", task_words::without_passwords(task)));
     format!(

@@ -15,11 +15,13 @@ mod end;
 mod layers;
 mod look;
 mod mending;
+mod open;
 mod plans;
 mod run;
 mod steps;
 
 pub use layers::{Layers, NoPlanner, Seams};
+pub use open::OpenRun;
 pub use run::Controller;
 
 #[cfg(test)]

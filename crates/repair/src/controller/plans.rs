@@ -68,7 +68,7 @@ impl<S: Seams> Controller<S> {
                 }
             }
         };
-        run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut("p0")));
+        run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut(&format!("p{}", run.plans))));
         self.listener.event(RunEvent::Planned(&plan));
         match self.run_from(run, &plan, 0).await? {
             PlanEnd::Completed => match self.finish(run).await? {

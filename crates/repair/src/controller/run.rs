@@ -2,18 +2,16 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 use cuebook_grammar::action::{Action, Navigate};
-use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::record::{RECORD_VERSION, RunEnd, RunHeader, StepOrigin};
 use cuebook_grammar::redaction::redacted;
-use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult, Usage};
+use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::BoxedActionHandler;
-use cuebook_grammar::seam::{ActionHandler, Redactor, StepLog as _, Stuck};
+use cuebook_grammar::seam::{ActionHandler, Redactor, StepLog as _};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_grammar::step::Step;
 use tracing::{Instrument as _, debug, info_span};
@@ -21,12 +19,10 @@ use tracing::{Instrument as _, debug, info_span};
 use super::end::{StepEnd, Stop, ended_by, invalid};
 use super::layers::Seams;
 use crate::budget::Budgets;
-use crate::lineage::Lineage;
 use crate::pace::Pace;
 use crate::recording;
 use crate::request::{Interrupt, Listener, RunRequest, Work};
-use crate::state::{Ending, Ground, RunState};
-use crate::stuck::StuckDetector;
+use crate::state::{Ground, RunState};
 use crate::task_words;
 
 /// Runs tasks and plans, one after another.
@@ -41,7 +37,7 @@ pub struct Controller<S> {
     /// How fast its runs were on each origin.
     pub(super) pace: Pace,
     /// The tab in which the last run ended.
-    page: Option<PageId>,
+    pub(super) page: Option<PageId>,
 }
 
 impl<S: fmt::Debug> fmt::Debug for Controller<S> {
@@ -98,6 +94,11 @@ impl<S: Seams> Controller<S> {
         self
     }
 
+    /// Ends the next work when `interrupt` is triggered, instead of the former one.
+    pub fn interrupt_by(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
     /// The layers, for changes between runs, such as a new log.
     pub const fn layers_mut(&mut self) -> &mut S {
         &mut self.layers
@@ -114,46 +115,33 @@ impl<S: Seams> Controller<S> {
         let run_id = request.run_id.clone();
         let span = info_span!("run", run_id = %run_id);
         async {
-            let deadline = Deadline::after(Instant::now(), self.budgets.run);
-            let mut run = RunState {
-                page: request.page.clone(),
-                request,
-                ground: None,
-                scope: Scope::View,
-                next_index: 0,
-                calls: 0,
-                planning: None,
-                plan_id: None,
-                kept: None,
-                repairs_left: self.budgets.repairs_per_run,
-                mendings_left: self.budgets.planned_repairs,
-                questions: 0,
-                reports: Vec::new(),
-                history: Vec::new(),
-                lineage: Lineage::default(),
-                usage: Usage::default(),
-                stuck: StuckDetector::default(),
-                stuck_now: Stuck::No,
-                plans: 0,
-                of_plan: None,
-                planner_state: None,
-                memory: None,
-                ending: Ending::default(),
-                agreed: Vec::new(),
-                deadline,
-            };
-            let stop = match Box::pin(self.drive(&mut run)).await {
-                Ok(()) => Stop::Ended { result: RunResult::Ok, error: None, answer: None },
-                Err(stop) => stop,
-            };
-            self.page = Some(run.page.clone());
-            self.report(run, stop).await
+            let mut run = RunState::new(request, &self.budgets);
+            let ended = Box::pin(self.drive(&mut run)).await;
+            self.close(run, Stop::of(ended)).await
         }
         .instrument(span)
         .await
     }
 
-    async fn report(&mut self, run: RunState, stop: Stop) -> RunReport {
+    /// Closes the log of a run and reports all of it.
+    pub(super) async fn close(&mut self, run: RunState, stop: Stop) -> RunReport {
+        self.page = Some(run.page.clone());
+        let report = self.report(&run, 0, stop);
+        let end = RunEnd {
+            run_id: run.request.run_id.clone(),
+            ts_ms: recording::now_ms(),
+            result: report.result,
+            conclusion: run.ending.conclusion.clone(),
+            late: report.late.clone(),
+        };
+        if let Err(error) = self.layers.log().close(&end).await {
+            debug!(%error, "the log could not be closed");
+        }
+        report
+    }
+
+    /// Reports the steps of a run from one on.
+    pub(super) fn report(&self, run: &RunState, from: u32, stop: Stop) -> RunReport {
         let (result, error, answer) = match stop {
             Stop::Interrupted => {
                 (RunResult::Interrupted, Some(RunError::new(ErrorCode::Interrupted, "the run was interrupted")), None)
@@ -163,16 +151,6 @@ impl<S: Seams> Controller<S> {
             }
             Stop::Ended { result, error, answer } => (result, error, answer),
         };
-        let end = RunEnd {
-            run_id: run.request.run_id.clone(),
-            ts_ms: recording::now_ms(),
-            result,
-            conclusion: run.ending.conclusion.clone(),
-            late: redacted(run.ending.late.clone(), self.redactor.as_ref()).unwrap_or_default(),
-        };
-        if let Err(error) = self.layers.log().close(&end).await {
-            debug!(%error, "the log could not be closed");
-        }
         let report = RunReport {
             schema_version: REPORT_VERSION.to_owned(),
             run_id: Some(run.request.run_id.to_string()),
@@ -180,26 +158,33 @@ impl<S: Seams> Controller<S> {
             result,
             error,
             answer: answer.map(|answer| self.redactor.redact(&answer).into_owned()),
-            steps: run.reports,
+            steps: run.reports.iter().filter(|report| report.index >= from).cloned().collect(),
             usage: run.usage,
             enforcement: "navigation".to_owned(),
             isolation: None,
             enforcement_note: None,
-            late: run.ending.late,
+            late: run.ending.late.clone(),
         };
         // Once more: a secret may have been learned after the step that its echo is from.
         redacted(report, self.redactor.as_ref()).unwrap_or_else(|error| {
             let error = RunError::new(ErrorCode::LogUnavailable, error.to_string());
-            RunReport { run_dir: run.request.run_dir, ..RunReport::without_run(RunResult::Error, Some(error)) }
+            let run_dir = run.request.run_dir.clone();
+            RunReport { run_dir, ..RunReport::without_run(RunResult::Error, Some(error)) }
         })
     }
 
     async fn drive(&mut self, run: &mut RunState) -> Result<(), Stop> {
+        self.open_log(run).await?;
+        self.work(run, true).await
+    }
+
+    pub(super) async fn open_log(&mut self, run: &RunState) -> Result<(), Stop> {
         let task_of = |draft: &PlanDraft| draft.context.as_ref()?.task.as_ref().map(ToString::to_string);
         let (command, task) = match &run.request.work {
             Work::Task(task) => ("run", Some(task.clone())),
             Work::Plan(draft) => ("exec", task_of(draft)),
             Work::Replay(draft) => ("replay", task_of(draft)),
+            Work::Session => ("session", None),
         };
         let task = task.map(|task| self.redactor.redact(&task_words::without_passwords(&task)).into_owned());
         let header = RunHeader {
@@ -215,20 +200,26 @@ impl<S: Seams> Controller<S> {
             plan: run.request.plan_file.clone(),
             case: run.request.case.clone(),
         };
-        self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
-        match run.request.work.clone() {
-            Work::Plan(draft) | Work::Replay(draft) => {
-                if matches!(run.request.work, Work::Replay(_)) {
-                    run.widen(Scope::Full);
-                }
-                let judged = self.judged_unseen(run, &draft)?;
-                self.open_start(run).await?;
-                self.run_given_plan(run, &draft, judged).await
-            }
-            Work::Task(task) => {
-                self.open_start(run).await?;
-                self.run_task(run, &task).await
-            }
+        self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))
+    }
+
+    /// Does what was asked for; opens the start URL first if it `begins` a run.
+    pub(super) async fn work(&mut self, run: &mut RunState, begins: bool) -> Result<(), Stop> {
+        let work = run.request.work.clone();
+        let judged = match &work {
+            Work::Plan(draft) | Work::Replay(draft) => self.judged_unseen(run, draft)?,
+            Work::Task(_) | Work::Session => None,
+        };
+        if matches!(work, Work::Replay(_)) {
+            run.widen(Scope::Full);
+        }
+        if begins {
+            self.open_start(run).await?;
+        }
+        match work {
+            Work::Plan(draft) | Work::Replay(draft) => self.run_given_plan(run, &draft, judged).await,
+            Work::Task(task) => self.run_task(run, &task).await,
+            Work::Session => Ok(()),
         }
     }
 

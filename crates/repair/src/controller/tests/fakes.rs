@@ -20,7 +20,7 @@ use cuebook_grammar::seam::{
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
 
-use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Work};
+use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Seams, Work};
 
 /// The page of every test.
 pub(super) const SHOP: &str = "https://shop.test/";
@@ -180,7 +180,27 @@ impl Trial {
         self.work(Work::Plan(Box::new(PlanDraft::read_value(plan, Author::Operator).unwrap()))).await
     }
 
+    /// An open run that is given these plans one after another, each with its interrupt; the report of each, then
+    /// that of the whole.
+    pub(super) async fn session(self, plans: Vec<(Value, Interrupt)>) -> (Vec<RunReport>, Arc<Mutex<Shop>>) {
+        let (mut controller, request, shop) = self.controller(Work::Session);
+        let mut open = controller.begin(request).await.unwrap();
+        let mut reports = Vec::new();
+        for (steps, interrupt) in plans {
+            let work = Work::Plan(Box::new(draft(steps, Author::Operator)));
+            controller.interrupt_by(interrupt);
+            reports.push(controller.go_on(&mut open, work, None).await);
+        }
+        reports.push(controller.end(open).await);
+        (reports, shop)
+    }
+
     async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
+        let (mut controller, request, shop) = self.controller(work);
+        (controller.run(request).await, shop)
+    }
+
+    fn controller(self, work: Work) -> (Controller<impl Seams>, RunRequest, Arc<Mutex<Shop>>) {
         let shop = self.shop;
         let fake = || Fake(shop.clone());
         let layers = Layers {
@@ -196,11 +216,10 @@ impl Trial {
             confirm: fake(),
         };
         let request = RunRequest::new(RunId::new("run"), work, PageId::new("tab"), self.policy);
-        let mut controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
+        let controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
             .with_budgets(self.budgets)
             .with_interrupt(self.interrupt);
-        let report = controller.run(request).await;
-        (report, shop)
+        (controller, request, shop)
     }
 }
 

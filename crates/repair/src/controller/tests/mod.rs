@@ -17,6 +17,8 @@ use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
 use serde_json::json;
 
+use crate::request::Interrupt;
+
 use fakes::{Shop, Trial as Fake, click, click_on, done, draft, failed, left, lock, plan};
 
 const SAVE: (u32, &str, &str) = (1, "button", "Next");
@@ -489,4 +491,41 @@ async fn a_page_that_is_gone_fails_the_run_and_a_broken_modeler_is_an_error() {
         let (report, _) = fake.run().await;
         assert_eq!((report.result, report.error.map(|error| error.code)), (result, Some(code)));
     }
+}
+
+#[tokio::test]
+async fn an_open_run_has_one_log_and_numbers_its_steps_over_all_pieces() {
+    let pieces = vec![(json!([click(1)]), Interrupt::default()), (json!([click(2)]), Interrupt::default())];
+    let (reports, shop) = Fake::new(&[SAVE, BACK]).session(pieces).await;
+    let steps: Vec<Vec<_>> =
+        reports.iter().map(|report| report.steps.iter().map(|step| step.index).collect()).collect();
+    assert_eq!(steps, [vec![0], vec![1], vec![0, 1]]);
+    let shop = lock(&shop);
+    let kept: Vec<_> = shop.trace.iter().filter(|line| !line.starts_with("observe")).collect();
+    assert_eq!(
+        kept,
+        [
+            "open",
+            "begin 0.1 click",
+            "act click c1",
+            "commit 0.1",
+            "begin 1.1 click",
+            "act click c2",
+            "commit 1.1",
+            "close ok",
+        ]
+    );
+    let plans: Vec<_> = shop.records.iter().map(|record| record.plan_id.as_ref().unwrap().to_string()).collect();
+    assert_eq!(plans, ["p0", "p1"]);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_piece_of_an_open_run_and_not_the_run() {
+    let interrupt = Interrupt::default();
+    interrupt.trigger();
+    let pieces = vec![(json!([click(1)]), interrupt), (json!([click(2)]), Interrupt::default())];
+    let (reports, shop) = Fake::new(&[SAVE, BACK]).session(pieces).await;
+    let results: Vec<_> = reports.iter().map(|report| report.result).collect();
+    assert_eq!(results, [RunResult::Interrupted, RunResult::Ok, RunResult::Ok]);
+    assert_eq!(lock(&shop).acted(), ["click c2"]);
 }

@@ -1,0 +1,112 @@
+//! A run that stays open: it is given one piece of work after another, and has one log.
+
+use std::fmt;
+
+use cuebook_grammar::id::PageId;
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::{RunError, RunReport, RunResult};
+use tracing::{Instrument as _, info_span};
+
+use super::end::Stop;
+use super::layers::Seams;
+use super::run::Controller;
+use crate::request::{RunRequest, Work};
+use crate::state::RunState;
+
+/// A run that has begun and not ended. Each piece of work is checked, judged and logged as a run of its own would be;
+/// steps, plans and calls are numbered over all of them.
+pub struct OpenRun {
+    run: RunState,
+    /// How the last piece of work ended.
+    last: (RunResult, Option<RunError>),
+}
+
+impl fmt::Debug for OpenRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenRun").field("request", &self.run.request).finish_non_exhaustive()
+    }
+}
+
+impl OpenRun {
+    /// The tab in which the last piece of work ended.
+    #[must_use]
+    pub const fn page(&self) -> &PageId {
+        &self.run.page
+    }
+
+    /// Does the next piece of work in this tab.
+    pub fn turn_to(&mut self, page: PageId) {
+        self.run.page = page;
+        self.run.ground = None;
+    }
+
+    /// Judges the next piece of work by this policy.
+    pub fn judge_by(&mut self, policy: Policy) {
+        self.run.request.policy = policy;
+    }
+}
+
+impl<S: Seams> Controller<S> {
+    /// Begins a run that stays open, and opens its start URL if it has one.
+    ///
+    /// # Errors
+    /// The report of a run that ended at once: its log or its start URL could not be opened.
+    pub async fn begin(&mut self, request: RunRequest) -> Result<OpenRun, Box<RunReport>> {
+        let span = info_span!("run", run_id = %request.run_id);
+        let request = RunRequest { work: Work::Session, ..request };
+        let mut run = RunState::new(request, &self.budgets);
+        async {
+            let begun = match self.open_log(&run).await {
+                Ok(()) => Box::pin(self.work(&mut run, true)).await,
+                broken => broken,
+            };
+            match begun {
+                Ok(()) => Ok(OpenRun { run, last: (RunResult::Ok, None) }),
+                Err(stop) => Err(Box::new(self.close(run, stop).await)),
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Does a piece of work as part of an open run; the ids of a plan are those of `observed` if another process made
+    /// that. The report has the steps of this piece, and the usage of the whole run. An interrupt ends the piece, and
+    /// not the run.
+    pub async fn go_on(&mut self, open: &mut OpenRun, work: Work, observed: Option<Box<Observation>>) -> RunReport {
+        let span = info_span!("run", run_id = %open.run.request.run_id);
+        let from = open.run.next_index;
+        let run = &mut open.run;
+        run.go_on_with(work, &self.budgets);
+        run.request.observed = observed;
+        let ended = Box::pin(self.work(run, false)).instrument(span).await;
+        run.plans = run.plans.saturating_add(1);
+        self.page = Some(run.page.clone());
+        let report = self.report(run, from, Stop::of(ended));
+        open.last = (report.result, report.error.clone());
+        report
+    }
+
+    /// Observes the tab of an open run with the page's text, and logs what was seen.
+    ///
+    /// # Errors
+    /// The report, without steps, of why the page could not be observed or what was seen not be logged.
+    pub async fn look(&mut self, open: &mut OpenRun, scope: Scope) -> Result<Observation, Box<RunReport>> {
+        let run = &mut open.run;
+        run.go_on_with(Work::Session, &self.budgets);
+        let seen = async {
+            let seen = self.observe(run, scope).await?;
+            let seen = self.read(run, seen).await?;
+            let seen = self.clean(seen)?;
+            self.keep(run, &seen).await?;
+            Ok(seen)
+        };
+        Box::pin(seen).await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
+    }
+
+    /// Ends an open run as its last piece of work ended, and reports all of it.
+    pub async fn end(&mut self, open: OpenRun) -> RunReport {
+        let OpenRun { run, last: (result, error) } = open;
+        self.close(run, Stop::Ended { result, error, answer: None }).await
+    }
+}

@@ -1,0 +1,198 @@
+//! Answers: what happened, and what is different now.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use cuebook_grammar::action::Action;
+use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::{EffectRecord, remark};
+use cuebook_grammar::record::{StepOrigin, StepResult};
+use cuebook_grammar::render::{cut, one_line, quoted};
+use cuebook_grammar::report::{RunReport, StepReport};
+use serde_json::Value;
+
+/// The most characters of what a step read.
+const DATA: usize = 40_000;
+/// The most console messages of an answer.
+const MESSAGES: usize = 5;
+
+/// What a call came to, as sections of Markdown; empty ones are left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Why the call did not do what it should; absent if it did.
+    pub error: Option<String>,
+    /// What was done and read, one step a line. The first line has the verdict.
+    pub result: Vec<String>,
+    /// The open tabs, where there is more than one.
+    pub tabs: Vec<String>,
+    /// Address, title and status of the page.
+    pub page: Vec<String>,
+    /// What blocks the page until it is answered.
+    pub modal: Option<String>,
+    /// The page, or what changed on it.
+    pub snapshot: Option<String>,
+    /// Messages of the console.
+    pub events: Vec<String>,
+    /// Pictures that were taken.
+    pub pictures: Vec<Picture>,
+    /// The report of the steps of this call.
+    pub report: Option<Box<RunReport>>,
+}
+
+/// A picture in the folder of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The file.
+    pub path: PathBuf,
+    /// Its media type.
+    pub media_type: String,
+}
+
+impl Answer {
+    /// A call that could not be carried out.
+    #[must_use]
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self { error: Some(why.into()), ..Self::default() }
+    }
+
+    /// Adds the page as it is now.
+    pub(crate) fn show(&mut self, page: &Observation, shown: String) {
+        self.page = vec![
+            format!("- Page URL: {}", one_line(&page.url, 2_000)),
+            format!("- Page Title: {}", one_line(&page.title, 200)),
+        ];
+        if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
+            self.page.push(format!("- HTTP status: {status}"));
+        }
+        self.modal = page.dialog.as_ref().map(|dialog| {
+            let kind = format!("{:?}", dialog.kind).to_lowercase();
+            let message = quoted(&dialog.message, 300);
+            format!(
+                "- [\"{kind}\" dialog with message {message}]: it blocks the page until it is accepted or dismissed"
+            )
+        });
+        self.snapshot = Some(shown);
+    }
+
+    /// The answer of steps that ran, `title` naming their targets as they were shown.
+    pub(crate) fn of(report: RunReport, planned: usize, title: &dyn Fn(&StepReport) -> Option<String>) -> Self {
+        let mut answer = Self::default();
+        let mut done = 0;
+        for step in &report.steps {
+            answer.result.push(line(step, title(step)));
+            done += usize::from(step.origin == StepOrigin::Plan && step.result == StepResult::Ok);
+            let errors = step.effects.iter().flat_map(|effects| &effects.console_errors);
+            let room = MESSAGES.saturating_sub(answer.events.len());
+            answer.events.extend(errors.take(room).map(|message| format!("- console error: {}", quoted(message, 300))));
+            if step.result == StepResult::Ok {
+                answer.read(step, &report);
+            }
+        }
+        if let Some(error) = &report.error {
+            let mut why = error.to_string();
+            for violation in error.violations.iter().skip(1).take(10) {
+                why.push_str(&format!("\n- {}", violation.in_words()));
+            }
+            if planned > done && done > 0 {
+                why.push_str(&format!("\n{done} of {planned} steps succeeded; the rest was not started"));
+            }
+            answer.error = Some(why);
+        }
+        answer.report = Some(Box::new(report));
+        answer
+    }
+
+    /// Takes in what a step read.
+    fn read(&mut self, step: &StepReport, report: &RunReport) {
+        let Some(data) = step.data.as_ref().filter(|_| step.origin == StepOrigin::Plan) else { return };
+        let member = |name: &str| data.get(name).and_then(Value::as_str);
+        match (&step.action.action, data) {
+            (Action::Screenshot(_), _) => {
+                if let (Some(dir), Some(path)) = (&report.run_dir, member("path")) {
+                    let media_type = member("mediaType").unwrap_or("image/png").to_owned();
+                    let path = PathBuf::from(dir).join(path);
+                    self.result.push(format!("picture: {}", path.display()));
+                    self.pictures.push(Picture { path, media_type });
+                }
+            }
+            (Action::WaitForIdle(_), _) => {}
+            (_, Value::String(text)) => self.result.push(cut(text, DATA)),
+            _ => self.result.push(cut(&serde_json::to_string_pretty(data).unwrap_or_default(), DATA)),
+        }
+    }
+}
+
+/// A step in one line, with its effect.
+fn line(step: &StepReport, title: Option<String>) -> String {
+    let verb = step.action.action.kind().meta().name;
+    let target = step.action.action.target();
+    let object = match (title, target) {
+        (Some(title), Some(id)) => format!("{verb} {title} [{id}]"),
+        (None, Some(id)) => format!("{verb} [{id}]"),
+        _ => verb.to_owned(),
+    };
+    let why = if step.origin == StepOrigin::Repair { " (repair)" } else { "" };
+    let repaired = match step.repairs {
+        0 => String::new(),
+        1 => " after 1 repair".to_owned(),
+        repairs => format!(" after {repairs} repairs"),
+    };
+    match (&step.result, &step.failure) {
+        (StepResult::Ok, _) => {
+            let effects = step.effects.as_ref();
+            let mut said: Vec<String> = effects.map(happened).unwrap_or_default();
+            said.extend(remark(step.action.action.kind(), step.no_observed_effect, &step.post, effects));
+            let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) };
+            format!("ok{repaired}: {object}{why}{said}")
+        }
+        (_, Some(failure)) => {
+            format!("failed{repaired}: {object}{why}: {}: {}", failure.cause.as_str(), failure.message)
+        }
+        (_, None) => format!("not run: {object}{why}"),
+    }
+}
+
+/// The effects of a step in words, those that matter to whoever asked for it.
+fn happened(effects: &EffectRecord) -> Vec<String> {
+    let mut said = Vec::new();
+    match &effects.url_after {
+        Some(url) => said.push(format!("the page is now {}", quoted(url, 300))),
+        None if effects.new_document => said.push("the page was loaded again".to_owned()),
+        None => {}
+    }
+    said.extend(effects.new_tabs.iter().map(|url| format!("a tab opened at {}", quoted(url, 200))));
+    said.extend(effects.closed_tabs.iter().map(|_| "a tab closed".to_owned()));
+    said.extend(effects.downloads.iter().map(|download| download.in_words()));
+    if let Some(first) = effects.denied.first() {
+        let more = effects.denied.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let place = first.url.as_ref().unwrap_or(&first.host);
+        said.push(format!("the policy denied a request to {}{more}", quoted(place, 200)));
+    }
+    if said.is_empty() && !effects.states.is_empty() {
+        said.push(effects.states.iter().map(|state| one_line(state, 60)).collect::<Vec<_>>().join(", "));
+    }
+    said
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sections = [
+            ("Error", self.error.clone().unwrap_or_default()),
+            ("Result", self.result.join("\n")),
+            ("Open tabs", self.tabs.join("\n")),
+            ("Page", self.page.join("\n")),
+            ("Modal state", self.modal.clone().unwrap_or_default()),
+            ("Snapshot", self.snapshot.clone().unwrap_or_default()),
+            ("Events", self.events.join("\n")),
+        ];
+        let mut is_first = true;
+        for (title, text) in sections.iter().filter(|(_, text)| !text.is_empty()) {
+            let gap = if is_first { "" } else { "\n" };
+            is_first = false;
+            writeln!(f, "{gap}### {title}\n{}", text.trim_end())?;
+        }
+        Ok(())
+    }
+}

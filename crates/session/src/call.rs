@@ -1,0 +1,64 @@
+//! Calls of a session.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A call, and the tab that it is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The tab: its name, such as `t2`. `None` for the one where the last call ended.
+    pub tab: Option<String>,
+    /// The call itself.
+    pub call: Call,
+    /// Shows the whole page afterwards instead of what changed.
+    pub shows_all: bool,
+}
+
+/// Something that a session does.
+///
+/// A step is an object of the language, such as `{"type": "click", "targetRef": "c3"}`, whose `targetRef`, `to` and
+/// `within` may also be a [description](crate::Call::Act) of an element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Opens an address in the current tab. `shop.test` is `https://shop.test`, and `localhost:8080` is
+    /// `http://localhost:8080`.
+    Open(String),
+    /// Shows the page.
+    Look,
+    /// Runs steps, the later ones only if the earlier ones succeed. An element is named by its id (`c3`, `@c3`), or
+    /// described: `role=button[name="Log in"]`, `button "Log in"`, `text=Log in`, `label=User`, `css=#login`, `#login`.
+    Act(Vec<Value>),
+    /// Checks a whole plan, and runs it unless it is only to be checked.
+    Plan {
+        /// The plan as the language has it.
+        plan: Value,
+        /// Checks it against the page as it is, and runs nothing.
+        is_dry: bool,
+    },
+    /// Waits until a text is on the page, or is not there any more.
+    Wait {
+        /// The text, in letters of any case.
+        text: String,
+        /// `true` to wait until it is gone.
+        is_gone: bool,
+    },
+    /// Waits this long, at most 30 s.
+    Pause(Duration),
+    /// Names the tabs.
+    Tabs,
+    /// Opens a tab, and an address in it.
+    NewTab(Option<String>),
+    /// Makes another tab the current one.
+    SelectTab(String),
+    /// Closes a tab, or the current one.
+    CloseTab(Option<String>),
+}
+
+impl Request {
+    /// A call in the current tab.
+    #[must_use]
+    pub const fn of(call: Call) -> Self {
+        Self { tab: None, call, shows_all: false }
+    }
+}

@@ -1,0 +1,55 @@
+//! Questions to whoever holds a session.
+
+use std::time::{Duration, Instant};
+
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::seam::{Confirm, ConfirmReply, ConfirmRequest};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+/// Time for an answer. Without one the step is denied.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A question that a step waits for. Dropping it leaves it unanswered, which denies.
+#[derive(Debug)]
+pub struct Question {
+    /// The question, escaped.
+    pub text: String,
+    /// The grant that would have made it unnecessary; absent for a question of the plan itself.
+    pub grant: Option<String>,
+    reply: oneshot::Sender<ConfirmReply>,
+}
+
+impl Question {
+    /// Answers it.
+    pub fn answer(self, reply: ConfirmReply) {
+        // Whoever asked may have given up.
+        self.reply.send(reply).ok();
+    }
+}
+
+/// Asks whoever holds the session. It is given to the builder of the agent.
+#[derive(Debug)]
+pub struct Asker(mpsc::Sender<Question>);
+
+impl Asker {
+    /// A way to ask, and where the questions arrive.
+    #[must_use]
+    pub fn new() -> (Self, mpsc::Receiver<Question>) {
+        let (sender, receiver) = mpsc::channel(1);
+        (Self(sender), receiver)
+    }
+}
+
+impl Confirm for Asker {
+    async fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> ConfirmReply {
+        let (reply, answer) = oneshot::channel();
+        let question = Question { text: request.question.clone(), grant: request.grant.clone(), reply };
+        let patience = deadline.remaining(Instant::now()).min(PATIENCE);
+        let asked = async {
+            self.0.send(question).await.ok()?;
+            answer.await.ok()
+        };
+        timeout(patience, asked).await.ok().flatten().unwrap_or(ConfirmReply::Unanswered)
+    }
+}

@@ -1,0 +1,365 @@
+//! What carries out the calls of one session.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cuebook::Session;
+use cuebook::repair::Interrupt;
+use cuebook_grammar::action::{Action, Navigate, ResolveSelector};
+use cuebook_grammar::id::{CandidateId, PageId, TargetRef};
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::render::{self, TextOptions, quoted};
+use cuebook_grammar::report::{RunError, RunReport, StepReport};
+use cuebook_grammar::step::Step;
+use cuebook_grammar::wire::SelectorText;
+use serde_json::{Value, json};
+use url::{Host, Url};
+
+use crate::answer::Answer;
+use crate::call::{Call, Request};
+use crate::tabs::Tabs;
+use crate::target::Target;
+
+/// Budget of what changed.
+const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
+/// The longest pause of a call.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Members of a step that name an element.
+const NAMES: [&str; 4] = ["targetRef", "to", "within", "container"];
+
+/// A session and what was shown of it.
+pub(crate) struct Desk {
+    session: Session,
+    tabs: Tabs,
+    /// What whoever holds the session was last shown, by tab.
+    shown: HashMap<PageId, Observation>,
+    /// Loopback addresses may be opened, as they were named.
+    opens_loopback: bool,
+}
+
+impl Desk {
+    pub(crate) fn new(session: Session, opens_loopback: bool) -> Self {
+        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
+    }
+
+    pub(crate) const fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    pub(crate) fn into_session(self) -> Session {
+        self.session
+    }
+
+    /// Carries out a call.
+    pub(crate) async fn perform(&mut self, request: Request) -> Answer {
+        if let Some(name) = &request.tab {
+            match self.tabs.find(name) {
+                Ok((_, page)) if page == *self.session.page() => {}
+                Ok((_, page)) => self.session.turn_to(page),
+                Err(why) => return Answer::failed(why),
+            }
+        }
+        let shows_all = request.shows_all || matches!(request.call, Call::Look | Call::SelectTab(_));
+        let is_reading = matches!(&request.call, Call::Plan { is_dry: true, .. });
+        let mut answer = match request.call {
+            Call::Open(url) => self.open(&url).await,
+            Call::Look => Answer::default(),
+            Call::Act(steps) => self.act(steps).await,
+            Call::Plan { plan, is_dry } => self.plan(plan, is_dry).await,
+            Call::Wait { text, is_gone } => self.wait(&text, is_gone).await,
+            Call::Pause(time) => {
+                tokio::time::sleep(time.min(LONGEST_PAUSE)).await;
+                Answer::default()
+            }
+            Call::Tabs => return self.name_tabs().await,
+            Call::NewTab(url) => self.new_tab(url).await,
+            Call::SelectTab(name) => match self.tabs.find(&name) {
+                Ok((_, page)) => {
+                    self.session.turn_to(page);
+                    Answer::default()
+                }
+                Err(why) => Answer::failed(why),
+            },
+            Call::CloseTab(name) => self.close_tab(name).await,
+        };
+        // A call that was interrupted still says what its page looks like.
+        self.session.interrupt_by(Interrupt::default());
+        let only_read = answer.report.as_ref().is_some_and(|report| report.steps.iter().all(reads));
+        if !is_reading && (!only_read || answer.error.is_some()) {
+            self.show(&mut answer, shows_all).await;
+        }
+        answer
+    }
+
+    /// Adds the current page to an answer: what changed since it was last shown, or all of it.
+    async fn show(&mut self, answer: &mut Answer, shows_all: bool) {
+        let now = match self.session.look(Scope::Full).await {
+            Ok(now) => now,
+            Err(failure) => {
+                let why = format!("the page cannot be seen: {failure}");
+                let error = answer.error.get_or_insert_with(|| why.clone());
+                if *error != why {
+                    error.push_str(&format!("\n{why}"));
+                }
+                answer.report.get_or_insert(failure.report);
+                return;
+            }
+        };
+        self.tabs.note(&now);
+        if self.tabs.are_several() {
+            answer.tabs = self.tabs.lines();
+        }
+        let former = self.shown.insert(now.page.clone(), now.clone());
+        let former = former.filter(|former| !shows_all && is_continued(former, &now));
+        let shown = match former {
+            Some(former) => {
+                let changes = render::changes(&former, &now, &CHANGES);
+                let whole = render::text(&now, &TextOptions::default());
+                if render::estimate_tokens(&changes) < render::estimate_tokens(&whole) { changes } else { whole }
+            }
+            None => render::text(&now, &TextOptions::default()),
+        };
+        answer.show(&now, shown);
+    }
+
+    async fn open(&mut self, url: &str) -> Answer {
+        let url = absolute(url);
+        let policy = self.session.policy().clone();
+        let parsed = Url::parse(&url).ok();
+        let is_named = self.opens_loopback && parsed.as_ref().is_some_and(is_loopback);
+        if policy.navigation(&url).is_ok() || is_named {
+            let origin = parsed.map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+            let policy = if is_named { policy.clone().allowing(&origin).unwrap_or(policy) } else { policy };
+            if let Ok(policy) = policy.starting_at(&url) {
+                self.session.judge_by(policy);
+            }
+        }
+        let report = RunReport::from_result(self.session.act(Author::Operator, Navigate::to(&url)).await);
+        self.answer(report, 1)
+    }
+
+    async fn act(&mut self, mut steps: Vec<Value>) -> Answer {
+        if let Err(why) = self.resolve(&mut steps).await {
+            return Answer::failed(why);
+        }
+        let plan = json!({ "version": "1.0", "steps": steps });
+        self.follow(plan, steps.len()).await
+    }
+
+    async fn follow(&mut self, plan: Value, planned: usize) -> Answer {
+        let mut draft = match PlanDraft::read_value(plan, Author::Model) {
+            Ok(draft) => draft,
+            Err(violations) => return Answer::failed(RunError::from(violations).to_string()),
+        };
+        let report = match (draft.steps.len(), draft.candidates.is_empty()) {
+            (1, true) => self.session.act(Author::Model, draft.steps.swap_remove(0)).await,
+            _ => self.session.follow(draft).await,
+        };
+        self.answer(RunReport::from_result(report), planned)
+    }
+
+    async fn plan(&mut self, plan: Value, is_dry: bool) -> Answer {
+        let mut plan = match plan {
+            Value::Array(steps) => json!({ "steps": steps }),
+            plan => plan,
+        };
+        let Some(members) = plan.as_object_mut() else {
+            return Answer::failed("a plan is an object with `steps`, or a list of steps");
+        };
+        members.entry("version").or_insert_with(|| json!("1.0"));
+        let Some(Value::Array(steps)) = members.get_mut("steps") else {
+            return Answer::failed("the plan has no list of `steps`");
+        };
+        if let Err(why) = self.resolve(steps).await {
+            return Answer::failed(why);
+        }
+        let planned = steps.len();
+        if !is_dry {
+            return self.follow(plan, planned).await;
+        }
+        let page = match self.session.look(Scope::Full).await {
+            Ok(page) => page,
+            Err(failure) => return Answer::failed(failure.to_string()),
+        };
+        let checked =
+            PlanDraft::read_value(plan, Author::Model).and_then(|draft| draft.check(&page, self.session.policy()));
+        match checked {
+            Ok(plan) => {
+                let count = plan.steps().len();
+                Answer {
+                    result: vec![format!("ok: the plan of {count} steps passes the check; nothing ran")],
+                    ..Answer::default()
+                }
+            }
+            Err(violations) => {
+                let lines: Vec<String> =
+                    violations.into_vec().iter().map(|one| format!("- {}", one.in_words())).collect();
+                Answer::failed(format!("the plan does not pass the check; nothing ran\n{}", lines.join("\n")))
+            }
+        }
+    }
+
+    /// Replaces what steps name by ids. Nothing has run if one of them is not there.
+    async fn resolve(&mut self, steps: &mut [Value]) -> Result<(), String> {
+        let mut page: Option<Observation> = None;
+        for (index, step) in steps.iter_mut().enumerate() {
+            let Some(step) = step.as_object_mut() else {
+                return Err(format!(
+                    "step {} is no object such as {{\"type\": \"click\", \"targetRef\": \"c3\"}}",
+                    index + 1
+                ));
+            };
+            for member in NAMES {
+                let Some(Value::String(text)) = step.get(member) else { continue };
+                let target = Target::read(text).map_err(|why| format!("step {}: {why}", index + 1))?;
+                let id = match target {
+                    Target::Id(id) => id,
+                    Target::Css(selector) => self.selected(&selector).await?,
+                    described => {
+                        let page = match &mut page {
+                            Some(page) => page,
+                            none => none.insert(self.session.look(Scope::Full).await.map_err(|it| it.to_string())?),
+                        };
+                        let found = described.find(page).map_err(|why| format!("step {}: {why}", index + 1))?;
+                        found.ok_or_else(|| format!("step {}: {} is no element", index + 1, quoted(text, 80)))?
+                    }
+                };
+                step.insert(member.to_owned(), json!(id.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidate that a selector matches. Only this reading step is the operator's; what is done with the candidate is
+    /// not.
+    async fn selected(&mut self, selector: &str) -> Result<CandidateId, String> {
+        let css = SelectorText::new(selector).map_err(|error| error.to_string())?;
+        let step = Step::from(Action::ResolveSelector(ResolveSelector { css: Some(css), xpath: None }));
+        let report = self.session.act(Author::Operator, step).await.map_err(|failure| failure.to_string())?;
+        let data = report.steps.last().and_then(|step| step.data.clone()).unwrap_or_default();
+        let id = data.as_str().or_else(|| data.get("candidate").and_then(Value::as_str)).and_then(CandidateId::parse);
+        id.ok_or_else(|| format!("{} matches no element that can be acted on", quoted(selector, 80)))
+    }
+
+    /// Waits for a text. Only waiting, and so no more than looking.
+    async fn wait(&mut self, text: &str, is_gone: bool) -> Answer {
+        let kind = if is_gone { "hidden" } else { "visible" };
+        let plan = json!({
+            "version": "1.0",
+            "candidates": { "text": { "strategy": "byText", "text": text, "exact": false, "visible": true, "nth": 0 } },
+            "steps": [{ "type": "waitFor", "condition": { "kind": kind, "targetRef": "text" } }],
+        });
+        match PlanDraft::read_value(plan, Author::Operator) {
+            Ok(draft) => {
+                let report = RunReport::from_result(self.session.follow(draft).await);
+                self.answer(report, 1)
+            }
+            Err(violations) => Answer::failed(RunError::from(violations).to_string()),
+        }
+    }
+
+    async fn name_tabs(&mut self) -> Answer {
+        match self.session.look(Scope::View).await {
+            Ok(now) => self.tabs.note(&now),
+            Err(failure) => return Answer::failed(failure.to_string()),
+        }
+        Answer { tabs: self.tabs.lines(), ..Answer::default() }
+    }
+
+    async fn new_tab(&mut self, url: Option<String>) -> Answer {
+        if let Err(error) = self.session.new_tab().await {
+            return Answer::failed(format!("the tab cannot be opened: {error}"));
+        }
+        match url {
+            Some(url) => self.open(&url).await,
+            None => Answer { result: vec!["ok: a tab is open".to_owned()], ..Answer::default() },
+        }
+    }
+
+    async fn close_tab(&mut self, name: Option<String>) -> Answer {
+        // The positions of tabs are those of the page as it is now.
+        if let Err(failure) = self.session.look(Scope::View).await.map(|now| self.tabs.note(&now)) {
+            return Answer::failed(failure.to_string());
+        }
+        let step = match name {
+            None => json!({ "type": "closeTab" }),
+            Some(name) => match self.tabs.find(&name) {
+                Ok((index, _)) => json!({ "type": "closeTab", "tab": index }),
+                Err(why) => return Answer::failed(why),
+            },
+        };
+        self.act(vec![step]).await
+    }
+
+    fn answer(&self, report: RunReport, planned: usize) -> Answer {
+        let page = self.shown.get(self.session.page());
+        let known = |target: &TargetRef| {
+            let id = target.candidate_id()?;
+            let of_page = page.and_then(|page| page.candidate_or_recent(id));
+            of_page.or_else(|| self.shown.values().find_map(|page| page.candidate_or_recent(id)))
+        };
+        let title = |step: &StepReport| step.action.action.target().and_then(known).map(|it| it.title());
+        Answer::of(report, planned, &title)
+    }
+}
+
+/// Whether a step only read: the page is as it was shown.
+fn reads(step: &StepReport) -> bool {
+    use Action as A;
+    matches!(
+        step.action.action,
+        A::Extract(_) | A::SearchPage(_) | A::FindElements(_) | A::Screenshot(_) | A::GetDom(_) | A::ResolveSelector(_)
+    )
+}
+
+/// Whether both are the same document, so that what changed is enough to know it.
+fn is_continued(former: &Observation, now: &Observation) -> bool {
+    let known: std::collections::HashSet<_> = former.candidates.iter().map(|it| it.id).collect();
+    former.candidates.is_empty() == now.candidates.is_empty()
+        && (now.candidates.is_empty() && former.url == now.url
+            || now.candidates.iter().any(|it| known.contains(&it.id)))
+}
+
+/// An address as people write it, with its scheme.
+fn absolute(url: &str) -> String {
+    let url = url.trim();
+    let has_scheme =
+        url.contains("://") || ["about:", "data:", "file:", "javascript:"].iter().any(|it| url.starts_with(it));
+    if has_scheme || url.is_empty() {
+        return url.to_owned();
+    }
+    let secure = format!("https://{url}");
+    match Url::parse(&secure) {
+        Ok(parsed) if is_loopback(&parsed) => format!("http://{url}"),
+        _ => secure,
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_completed_as_people_mean_them() {
+        for (written, meant) in [
+            ("shop.test/a?b", "https://shop.test/a?b"),
+            ("localhost:8080", "http://localhost:8080"),
+            ("127.0.0.1:1/x", "http://127.0.0.1:1/x"),
+            ("http://shop.test", "http://shop.test"),
+            ("javascript:alert(1)", "javascript:alert(1)"),
+            ("about:blank", "about:blank"),
+        ] {
+            assert_eq!(absolute(written), meant);
+        }
+    }
+}

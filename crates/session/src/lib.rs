@@ -1,0 +1,25 @@
+//! A browser session that stays open: calls in, answers out. Servers and shells are built on it.
+//!
+//! [`Handle::start`] gives an [`Agent`](cuebook::Agent)'s run to a task of its own. Each [`Call`] is a plan, a look at the
+//! page or a change of tabs. Its [`Answer`] says first what happened, then what changed on the page since it was last
+//! shown, within a budget of tokens.
+//!
+//! Invariants:
+//! - What a call does passes the check, the policy, the executor and the log as a model's plan. Only the address that is
+//!   opened is named by whoever holds the session.
+//! - An id that is not on the page is refused. It never stands for another element.
+//! - Nothing waits for a consent longer than a minute, and a call that is dropped sends no further input.
+//! - What a page controls is quoted in every answer.
+
+mod answer;
+mod call;
+mod consent;
+mod desk;
+mod handle;
+mod tabs;
+mod target;
+
+pub use answer::{Answer, Picture};
+pub use call::{Call, Request};
+pub use consent::{Asker, Question};
+pub use handle::{Gone, Handle, Progress, Running};
