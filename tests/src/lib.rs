@@ -3,6 +3,7 @@
 pub mod drifts;
 pub mod faults;
 pub mod hostile;
+mod mcp;
 mod person;
 mod script;
 mod stage;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+pub use mcp::{Answered, McpClient};
 pub use person::Person;
 pub use script::Script;
 pub use stage::Stage;

@@ -14,6 +14,7 @@ use url::Url;
 use crate::action::{Action, Press, Select, TypeText};
 use crate::candidate::{Activation, Candidate, ControlKind, SelectOption, SentField};
 use crate::effect::EffectClass;
+use crate::facts::DialogKind;
 use crate::observation::{Challenge, Observation};
 use crate::role::Role;
 use crate::secret::WireText;
@@ -153,6 +154,10 @@ fn of_action(action: &Action, targets: &[&Candidate], page: &Observation) -> Ris
             class.max(target.filter(|target| submits(action, target)).map_or(RiskClass::Read, of_submission))
         }
         Action::Select(select) => target.map_or(RiskClass::Write, |target| of_options(target, select)),
+        // An alert has one answer, which decides nothing.
+        Action::AcceptDialog(_) if page.dialog.as_ref().is_some_and(|it| it.kind == DialogKind::Alert) => {
+            RiskClass::Read
+        }
         Action::Fetch(fetch) if fetch.is_reading() => RiskClass::Read,
         Action::Fetch(_) => RiskClass::Send,
         _ => action.kind().meta().effect.into(),
@@ -168,7 +173,11 @@ pub fn follows_focus(action: &Action) -> bool {
 /// Returns `true` if the risk of an action depends on the page although it names no target.
 #[must_use]
 pub fn needs_page(action: &Action) -> bool {
-    follows_focus(action) || matches!(action, Action::Press(press) if press.keys.contains("Alt"))
+    match action {
+        Action::AcceptDialog(_) => true,
+        Action::Press(press) => follows_focus(action) || press.keys.contains("Alt"),
+        _ => false,
+    }
 }
 
 /// Returns the risk of keys: of an access key, the click that it stands for; of Enter and Space, what they activate.

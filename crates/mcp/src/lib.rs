@@ -5,9 +5,6 @@
 //! - What goes wrong with a page, a plan or an argument is the result of the tool, with `isError`; the server goes on.
 //! - Nothing is started before the first call of a tool.
 
-mod arguments;
 mod server;
-mod tools;
 
 pub use server::{Opened, Server, serve_stdio};
-pub use tools::ToolSet;

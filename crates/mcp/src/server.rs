@@ -9,17 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Call, Handle, Progress, Question, Request, Running};
+use cuebook_session::{Answer, Handle, Hint, Order, Progress, Question, Running, Tool, ToolSet};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction,
     ElicitationSchema, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, ServiceExt as _};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Mutex;
-
-use crate::arguments::Given;
-use crate::tools::{self, Order, Spec, ToolSet};
 
 /// Time for a person to answer through the client. A question that waits longer is denied.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +40,7 @@ pub trait Opened: Send + Sync + 'static {
 /// An MCP server over one session at a time.
 pub struct Server<O> {
     opens: O,
-    tools: Vec<&'static Spec>,
+    tools: Vec<&'static Tool>,
     session: Mutex<Option<Handle>>,
     waiting: Mutex<Option<Waiting>>,
     questions: AtomicU32,
@@ -69,7 +67,7 @@ impl<O: Opened> Server<O> {
     pub fn new(opens: O, tools: ToolSet) -> Self {
         Self {
             opens,
-            tools: tools::of(tools),
+            tools: tools.tools(),
             session: Mutex::new(None),
             waiting: Mutex::new(None),
             questions: AtomicU32::new(0),
@@ -105,9 +103,8 @@ impl<O: Opened> Server<O> {
             let known: Vec<&str> = self.tools.iter().map(|spec| spec.name).collect();
             return Err(format!("there is no tool {}; there are {}", quoted(name, 60), known.join(", ")));
         };
-        let given = Given::read(spec.name, spec.arguments, sent.arguments.unwrap_or_default())?;
-        let (call, shows_all) = match (spec.order)(&given)? {
-            Order::Call(call, shows_all) => (call, shows_all),
+        let request = match spec.order(sent.arguments.unwrap_or_default())? {
+            Order::Call(request) => request,
             Order::Confirm { id, is_agreed } => return self.confirm(&id, is_agreed, context).await,
             Order::Close => {
                 let kept = self.close().await;
@@ -117,12 +114,9 @@ impl<O: Opened> Server<O> {
                 );
                 return Ok(CallToolResult::success(vec![ContentBlock::text(format!("### Result\n{said}\n"))]));
             }
+            _ => return Err(format!("{} is not served here", spec.name)),
         };
         self.without_question().await?;
-        // `browser_tabs` names the tab that it is about, not the one to work in.
-        let of_tab = !matches!(call, Call::SelectTab(_) | Call::CloseTab(_) | Call::NewTab(_) | Call::Tabs);
-        let tab = given.text("tab").filter(|_| of_tab).map(str::to_owned);
-        let request = Request { tab, call, shows_all };
         let running = self.handle().await?.begin(request).await;
         match running {
             Ok(running) => self.attend(running, context).await,
@@ -249,6 +243,17 @@ impl<O: Opened> Server<O> {
     }
 }
 
+/// A tool as clients see it.
+fn shown(tool: &Tool) -> rmcp::model::Tool {
+    let hints = ToolAnnotations::with_title(tool.title).open_world(true);
+    let hints = match tool.hint {
+        Hint::Reads => hints.read_only(true),
+        Hint::Moves => hints.read_only(false).destructive(false),
+        Hint::Acts => hints.read_only(false).destructive(true),
+    };
+    rmcp::model::Tool::new(tool.name, tool.about, tool.schema()).with_title(tool.title).with_annotations(hints)
+}
+
 fn can_elicit(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|capabilities| capabilities.elicitation.is_some())
 }
@@ -284,7 +289,7 @@ impl<O: Opened> ServerHandler for Server<O> {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult { tools: self.tools.iter().map(|spec| spec.tool()).collect(), ..ListToolsResult::default() })
+        Ok(ListToolsResult { tools: self.tools.iter().map(|tool| shown(tool)).collect(), ..ListToolsResult::default() })
     }
 
     async fn call_tool(

@@ -8,7 +8,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::render::{cut, one_line, quoted};
-use cuebook_grammar::report::{RunReport, StepReport};
+use cuebook_grammar::report::{RunError, RunReport, StepReport};
 use serde_json::Value;
 
 /// The most characters of what a step read.
@@ -26,7 +26,7 @@ pub struct Answer {
     pub result: Vec<String>,
     /// The open tabs, where there is more than one.
     pub tabs: Vec<String>,
-    /// Address, title and status of the page.
+    /// Address, title and status of the page, if they are not as they were last shown.
     pub page: Vec<String>,
     /// What blocks the page until it is answered.
     pub modal: Option<String>,
@@ -56,14 +56,14 @@ impl Answer {
         Self { error: Some(why.into()), ..Self::default() }
     }
 
-    /// Adds the page as it is now.
-    pub(crate) fn show(&mut self, page: &Observation, shown: String) {
-        self.page = vec![
-            format!("- Page URL: {}", one_line(&page.url, 2_000)),
-            format!("- Page Title: {}", one_line(&page.title, 200)),
-        ];
-        if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
-            self.page.push(format!("- HTTP status: {status}"));
+    /// Adds the page as it is now; its address only where that is another one than was shown.
+    pub(crate) fn show(&mut self, page: &Observation, is_known: bool, shown: String) {
+        if !is_known {
+            self.page.push(format!("- Page URL: {}", one_line(&page.url, 2_000)));
+            self.page.push(format!("- Page Title: {}", one_line(&page.title, 200)));
+            if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
+                self.page.push(format!("- HTTP status: {status}"));
+            }
         }
         self.modal = page.dialog.as_ref().map(|dialog| {
             let kind = format!("{:?}", dialog.kind).to_lowercase();
@@ -90,10 +90,7 @@ impl Answer {
             }
         }
         if let Some(error) = &report.error {
-            let mut why = error.to_string();
-            for violation in error.violations.iter().skip(1).take(10) {
-                why.push_str(&format!("\n- {}", violation.in_words()));
-            }
+            let mut why = why_not(error);
             if planned > done && done > 0 {
                 why.push_str(&format!("\n{done} of {planned} steps succeeded; the rest was not started"));
             }
@@ -123,6 +120,18 @@ impl Answer {
     }
 }
 
+/// An error with all violations; where there is none, with its code.
+pub(crate) fn why_not(error: &RunError) -> String {
+    match &error.violations[..] {
+        [] => error.to_string(),
+        [_] => error.message.clone(),
+        several => {
+            let listed: Vec<String> = several.iter().take(20).map(|one| format!("- {}", one.in_words())).collect();
+            format!("{} violations\n{}", several.len(), listed.join("\n"))
+        }
+    }
+}
+
 /// A step in one line, with its effect.
 fn line(step: &StepReport, title: Option<String>) -> String {
     let verb = step.action.action.kind().meta().name;
@@ -144,7 +153,8 @@ fn line(step: &StepReport, title: Option<String>) -> String {
             let mut said: Vec<String> = effects.map(happened).unwrap_or_default();
             said.extend(remark(step.action.action.kind(), step.no_observed_effect, &step.post, effects));
             let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) };
-            format!("ok{repaired}: {object}{why}{said}")
+            let verdict = if step.no_observed_effect { "no effect" } else { "ok" };
+            format!("{verdict}{repaired}: {object}{why}{said}")
         }
         (_, Some(failure)) => {
             format!("failed{repaired}: {object}{why}: {}: {}", failure.cause.as_str(), failure.message)

@@ -16,7 +16,7 @@ use cuebook_grammar::wire::SelectorText;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, why_not};
 use crate::call::{Call, Request};
 use crate::tabs::Tabs;
 use crate::target::Target;
@@ -111,6 +111,8 @@ impl Desk {
             answer.tabs = self.tabs.lines();
         }
         let former = self.shown.insert(now.page.clone(), now.clone());
+        let is_same = |former: &Observation| (&former.url, &former.title) == (&now.url, &now.title);
+        let is_known = !shows_all && former.as_ref().is_some_and(is_same);
         let former = former.filter(|former| !shows_all && is_continued(former, &now));
         let shown = match former {
             Some(former) => {
@@ -120,7 +122,7 @@ impl Desk {
             }
             None => render::text(&now, &TextOptions::default()),
         };
-        answer.show(&now, shown);
+        answer.show(&now, is_known, shown);
     }
 
     async fn open(&mut self, url: &str) -> Answer {
@@ -150,7 +152,7 @@ impl Desk {
     async fn follow(&mut self, plan: Value, planned: usize) -> Answer {
         let mut draft = match PlanDraft::read_value(plan, Author::Model) {
             Ok(draft) => draft,
-            Err(violations) => return Answer::failed(RunError::from(violations).to_string()),
+            Err(violations) => return Answer::failed(why_not(&RunError::from(violations))),
         };
         let report = match (draft.steps.len(), draft.candidates.is_empty()) {
             (1, true) => self.session.act(Author::Model, draft.steps.swap_remove(0)).await,
@@ -193,9 +195,8 @@ impl Desk {
                 }
             }
             Err(violations) => {
-                let lines: Vec<String> =
-                    violations.into_vec().iter().map(|one| format!("- {}", one.in_words())).collect();
-                Answer::failed(format!("the plan does not pass the check; nothing ran\n{}", lines.join("\n")))
+                let why = why_not(&RunError::from(violations));
+                Answer::failed(format!("the plan does not pass the check, and nothing ran: {why}"))
             }
         }
     }
@@ -255,7 +256,7 @@ impl Desk {
                 let report = RunReport::from_result(self.session.follow(draft).await);
                 self.answer(report, 1)
             }
-            Err(violations) => Answer::failed(RunError::from(violations).to_string()),
+            Err(violations) => Answer::failed(why_not(&RunError::from(violations))),
         }
     }
 

@@ -12,14 +12,18 @@
 //! - What a page controls is quoted in every answer.
 
 mod answer;
+mod arguments;
 mod call;
 mod consent;
 mod desk;
 mod handle;
 mod tabs;
 mod target;
+mod tools;
 
 pub use answer::{Answer, Picture};
+pub use arguments::{Argument, Form};
 pub use call::{Call, Request};
 pub use consent::{Asker, Question};
 pub use handle::{Gone, Handle, Progress, Running};
+pub use tools::{Hint, Order, Tool, ToolSet, Verb};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use cuebook::Agent;
 use cuebook::executor::ExecutorOptions;
 use cuebook::page_modeler::{ModelerOptions, Settling};
-use cuebook_mcp::{Opened, ToolSet, serve_stdio};
-use cuebook_session::{Asker, Handle};
+use cuebook_mcp::{Opened, serve_stdio};
+use cuebook_session::{Asker, Handle, ToolSet};
 
 use crate::args::{McpArgs, SessionOptions, Tools};
 use crate::browser::open_contained;

@@ -50,6 +50,8 @@ pub struct BoundStep {
     consent: Consent,
     author: Author,
     policy: Policy,
+    /// What the dialog says that it accepts.
+    dialog: Option<String>,
 }
 
 impl BoundStep {
@@ -98,6 +100,11 @@ impl BoundStep {
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+    /// The message of the dialog that it accepts, as it was when the step was bound.
+    #[must_use]
+    pub fn dialog(&self) -> Option<&str> {
+        self.dialog.as_deref()
     }
     /// The consent that it needs before it runs.
     #[must_use]
@@ -238,6 +245,8 @@ impl Plan {
             let any_effect = Condition::AnyEffect(condition::Nothing {});
             post.iter_mut().filter(|stated| stated.is_default).for_each(|stated| stated.condition = any_effect.clone());
         }
+        let accepted = observation.dialog.as_ref().filter(|_| matches!(step.action, Action::AcceptDialog(_)));
+        let dialog = accepted.map(|dialog| dialog.message.clone());
         let consent = self.policy.consent_to(&step.action, risk, &origin, author, step.estimated_risk);
         Ok(BoundStep {
             policy: self.policy.clone(),
@@ -249,6 +258,7 @@ impl Plan {
             origin,
             consent,
             author,
+            dialog,
         })
     }
 }

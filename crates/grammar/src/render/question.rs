@@ -20,6 +20,9 @@ const TEXT: usize = 200;
 pub fn question(step: &BoundStep) -> String {
     let action = step.action();
     let mut line = action.kind().meta().name.to_owned();
+    if let Some(dialog) = step.dialog() {
+        line.push_str(&format!(" {}", quoted(dialog, TEXT)));
+    }
     let target = step.main_target().and_then(|(_, target)| target.candidate());
     if let Some(target) = target {
         line.push(' ');

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::policy::Policy;
@@ -18,7 +19,7 @@ use crate::state::RunState;
 /// steps, plans and calls are numbered over all of them.
 pub struct OpenRun {
     run: RunState,
-    /// How the last piece of work ended.
+    /// How the last piece of work ended that did more than look.
     last: (RunResult, Option<RunError>),
 }
 
@@ -83,7 +84,10 @@ impl<S: Seams> Controller<S> {
         run.plans = run.plans.saturating_add(1);
         self.page = Some(run.page.clone());
         let report = self.report(run, from, Stop::of(ended));
-        open.last = (report.result, report.error.clone());
+        // A look at what is not there is no failure of the run.
+        if report.steps.iter().any(|step| step.action.action.kind().meta().effect != EffectClass::ReadOnly) {
+            open.last = (report.result, report.error.clone());
+        }
         report
     }
 
@@ -104,7 +108,7 @@ impl<S: Seams> Controller<S> {
         Box::pin(seen).await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
-    /// Ends an open run as its last piece of work ended, and reports all of it.
+    /// Ends an open run as its last piece of work ended that did more than look, and reports all of it.
     pub async fn end(&mut self, open: OpenRun) -> RunReport {
         let OpenRun { run, last: (result, error) } = open;
         self.close(run, Stop::Ended { result, error, answer: None }).await

@@ -39,9 +39,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl<S: Seams> Controller<S> {
     /// The plan that was given, if it can be judged without looking at a page: what is refused then is refused
-    /// before anything is opened.
+    /// before anything is opened. What is not an operator's is judged by the page that it is for.
     pub(super) fn judged_unseen(&self, run: &RunState, draft: &PlanDraft) -> Result<Option<Plan>, Stop> {
-        if draft.steps.iter().any(|step| needs_observation(step, draft)) {
+        if draft.author != Author::Operator || draft.steps.iter().any(|step| needs_observation(step, draft)) {
             return Ok(None);
         }
         let url = run.request.start_url.clone().unwrap_or_else(|| "about:blank".to_owned());

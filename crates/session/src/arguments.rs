@@ -1,20 +1,22 @@
 //! Arguments of a tool: their schema, and how they are read.
 
-use std::sync::Arc;
-
 use cuebook_grammar::render::{excerpt, quoted};
-use rmcp::model::JsonObject;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Form of an argument.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Form {
+pub enum Form {
+    /// A text.
     Text,
+    /// `true` or `false`.
     Flag,
+    /// A number.
     Number,
+    /// A list of texts.
     Texts,
+    /// One of these words.
     One(&'static [&'static str]),
-    /// Objects with these texts.
+    /// A list of objects with these members.
     Objects(&'static [Argument]),
     /// An object of any form. It may also come as a text that holds it.
     Json,
@@ -22,11 +24,15 @@ pub(crate) enum Form {
 
 /// An argument of a tool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Argument {
-    pub(crate) name: &'static str,
-    pub(crate) form: Form,
-    pub(crate) is_needed: bool,
-    pub(crate) about: &'static str,
+pub struct Argument {
+    /// Name of the argument, in camel case.
+    pub name: &'static str,
+    /// Form of its value.
+    pub form: Form,
+    /// `false` if it may be left out.
+    pub is_needed: bool,
+    /// Its purpose, for people and models.
+    pub about: &'static str,
 }
 
 /// An argument that has to be there.
@@ -44,13 +50,15 @@ const FORMER: [(&str, &str); 4] =
     [("ref", "target"), ("startRef", "startTarget"), ("endRef", "endTarget"), ("dry_run", "dryRun")];
 
 /// The schema of all arguments of a tool: one flat object.
-pub(crate) fn schema(arguments: &[Argument]) -> Arc<JsonObject> {
-    let Value::Object(schema) = object(arguments) else { return Arc::default() };
-    Arc::new(schema)
+pub(crate) fn schema(arguments: &[Argument]) -> Map<String, Value> {
+    match object(arguments) {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
 }
 
 fn object(arguments: &[Argument]) -> Value {
-    let properties: JsonObject = arguments
+    let properties: Map<String, Value> = arguments
         .iter()
         .map(|argument| {
             let mut property = match argument.form {
@@ -74,15 +82,15 @@ fn object(arguments: &[Argument]) -> Value {
 
 /// The arguments of a call, which fit their schema.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given(JsonObject);
+pub(crate) struct Given(Map<String, Value>);
 
 impl Given {
     /// Reads what a client sent.
     ///
     /// # Errors
     /// What does not fit, and what the tool takes.
-    pub(crate) fn read(tool: &str, arguments: &[Argument], sent: JsonObject) -> Result<Self, String> {
-        let mut given = JsonObject::new();
+    pub(crate) fn read(tool: &str, arguments: &[Argument], sent: Map<String, Value>) -> Result<Self, String> {
+        let mut given = Map::new();
         for (name, value) in sent {
             let name = FORMER
                 .iter()

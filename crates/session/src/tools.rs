@@ -1,14 +1,13 @@
-//! The tools: their names, what they take, and the call of the session that each makes.
+//! What a session can do, in one table: as tools for models, and as verbs for a shell.
 
 use std::time::Duration;
 
-use cuebook_session::Call;
-use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Argument, Form, Given, may, needed, schema};
+use crate::call::{Call, Request};
 
-/// Tools that a server offers.
+/// A choice of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolSet {
     /// One tool for each thing that a person does with a page.
@@ -24,31 +23,71 @@ pub enum ToolSet {
 
 /// What a call of a tool comes to.
 #[derive(Debug)]
-pub(crate) enum Order {
-    /// A call of the session; `true` to show the whole page afterwards.
-    Call(Call, bool),
+#[non_exhaustive]
+pub enum Order {
+    /// A call of the session.
+    Call(Request),
     /// The answer to a question that is open.
-    Confirm { id: String, is_agreed: bool },
+    Confirm {
+        /// Id of the question.
+        id: String,
+        /// `true` to allow what was asked.
+        is_agreed: bool,
+    },
     /// The session ends.
     Close,
 }
 
-/// A tool.
-pub(crate) struct Spec {
-    pub(crate) name: &'static str,
-    title: &'static str,
-    about: &'static str,
-    hint: Hint,
-    pub(crate) arguments: &'static [Argument],
-    pub(crate) order: fn(&Given) -> Result<Order, String>,
+/// What a tool does to the world, for whoever decides whether to ask first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Only looks.
+    Reads,
+    /// Goes elsewhere, and changes nothing.
+    Moves,
+    /// May change something.
+    Acts,
 }
 
-/// Annotations of a tool, which clients show.
-#[derive(Clone, Copy)]
-enum Hint {
-    Reads,
-    Moves,
-    Acts,
+/// How a tool is called in a shell.
+#[derive(Clone, Copy, Debug)]
+pub struct Verb {
+    /// Its name.
+    pub name: &'static str,
+    /// Names that it has elsewhere.
+    pub aliases: &'static [&'static str],
+    /// Arguments that are given by their place, in order. The others are flags.
+    pub places: &'static [&'static str],
+}
+
+/// Something that a session can do.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its name for models.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its purpose, in one or a few sentences.
+    pub about: &'static str,
+    /// What it does to the world.
+    pub hint: Hint,
+    /// Its name in a shell, if it has one.
+    pub verb: Option<Verb>,
+    /// What it takes.
+    pub arguments: &'static [Argument],
+    order: fn(&Given) -> Result<Made, String>,
+}
+
+/// What a tool makes of its arguments, before the tab is known.
+#[derive(Debug)]
+enum Made {
+    Call(Call, bool),
+    Confirm { id: String, is_agreed: bool },
+    Close,
+}
+
+const fn verb(name: &'static str, aliases: &'static [&'static str], places: &'static [&'static str]) -> Option<Verb> {
+    Some(Verb { name, aliases, places })
 }
 
 const ELEMENT: Argument = may("element", Form::Text, "What it is in words, for the person who may be asked");
@@ -71,34 +110,38 @@ const FIELD: [Argument; 5] = [
     may("credential", Form::Text, "Name of a stored secret to enter instead of a value"),
 ];
 
-const CORE: [Spec; 20] = [
-    Spec {
+const CORE: [Tool; 20] = [
+    Tool {
         name: "browser_navigate",
+        verb: verb("open", &["goto", "navigate"], &["url"]),
         title: "Open an address",
         about: "Opens a URL and shows the page.",
         hint: Hint::Moves,
         arguments: &[needed("url", Form::Text, "The address"), TAB],
-        order: |given| Ok(Order::Call(Call::Open(text(given, "url")), true)),
+        order: |given| Ok(Made::Call(Call::Open(text(given, "url")), true)),
     },
-    Spec {
+    Tool {
         name: "browser_navigate_back",
+        verb: verb("back", &["go-back"], &[]),
         title: "Go back",
         about: "Goes back to the page before.",
         hint: Hint::Moves,
         arguments: &[TAB],
         order: |_| act(vec![json!({ "type": "goBack" })]),
     },
-    Spec {
+    Tool {
         name: "browser_snapshot",
+        verb: verb("snapshot", &["look"], &[]),
         title: "Show the page",
         about: "Shows the whole page: text, and every element that can be acted on with its id. Other tools show only what \
                 changed.",
         hint: Hint::Reads,
         arguments: &[TAB],
-        order: |_| Ok(Order::Call(Call::Look, true)),
+        order: |_| Ok(Made::Call(Call::Look, true)),
     },
-    Spec {
+    Tool {
         name: "browser_find",
+        verb: verb("find", &[], &["text"]),
         title: "Find a text",
         about: "Finds where a text stands on the page, beyond what a snapshot has room for.",
         hint: Hint::Reads,
@@ -113,10 +156,11 @@ const CORE: [Spec; 20] = [
             _ => Err("browser_find takes one of text and regex".to_owned()),
         },
     },
-    Spec {
+    Tool {
         name: "browser_click",
+        verb: verb("click", &[], &["target"]),
         title: "Click",
-        about: "Clicks an element. The answer says what the click did, and fails if it did nothing that can be seen.",
+        about: "Clicks an element. The answer says what the click did, or `no effect`.",
         hint: Hint::Acts,
         arguments: &[
             TARGET,
@@ -139,8 +183,9 @@ const CORE: [Spec; 20] = [
             act(vec![Value::Object(step)])
         },
     },
-    Spec {
+    Tool {
         name: "browser_type",
+        verb: verb("type", &["fill"], &["target", "text"]),
         title: "Enter text",
         about: "Sets the text of a field. With `slowly`, types it key by key after what is there.",
         hint: Hint::Acts,
@@ -164,16 +209,18 @@ const CORE: [Spec; 20] = [
             act(steps)
         },
     },
-    Spec {
+    Tool {
         name: "browser_fill_form",
+        verb: None,
         title: "Fill a form",
         about: "Sets several fields in one call. All of them are checked before the first is set.",
         hint: Hint::Acts,
         arguments: &[needed("fields", Form::Objects(&FIELD), "The fields, in order"), TAB],
         order: |given| act(given.objects("fields").map(|field| filled(&field)).collect::<Result<_, _>>()?),
     },
-    Spec {
+    Tool {
         name: "browser_select_option",
+        verb: verb("select", &[], &["target", "values"]),
         title: "Choose an option",
         about: "Chooses options of a list by label or value.",
         hint: Hint::Acts,
@@ -186,16 +233,18 @@ const CORE: [Spec; 20] = [
             act(vec![Value::Object(step)])
         },
     },
-    Spec {
+    Tool {
         name: "browser_hover",
+        verb: verb("hover", &[], &["target"]),
         title: "Point at an element",
         about: "Moves the pointer over an element, and shows what that opens.",
         hint: Hint::Moves,
         arguments: &[TARGET, ELEMENT, TAB],
         order: |given| act(vec![Value::Object(step("hover", given))]),
     },
-    Spec {
+    Tool {
         name: "browser_drag",
+        verb: verb("drag", &[], &["startTarget", "endTarget"]),
         title: "Drag",
         about: "Drags an element onto another.",
         hint: Hint::Acts,
@@ -210,8 +259,9 @@ const CORE: [Spec; 20] = [
             ])
         },
     },
-    Spec {
+    Tool {
         name: "browser_press_key",
+        verb: verb("press", &["key"], &["key"]),
         title: "Press keys",
         about: "Presses a key or a combination, such as Enter or Control+A, on an element or on what has the focus.",
         hint: Hint::Acts,
@@ -222,8 +272,9 @@ const CORE: [Spec; 20] = [
             act(vec![Value::Object(step)])
         },
     },
-    Spec {
+    Tool {
         name: "browser_wait_for",
+        verb: verb("wait", &["wait-for"], &[]),
         title: "Wait",
         about: "Waits until a text is there or gone, or for some seconds.",
         hint: Hint::Reads,
@@ -234,17 +285,18 @@ const CORE: [Spec; 20] = [
             TAB,
         ],
         order: |given| match (given.text("text"), given.text("textGone"), given.number("time")) {
-            (Some(text), None, None) => Ok(Order::Call(Call::Wait { text: text.to_owned(), is_gone: false }, false)),
-            (None, Some(text), None) => Ok(Order::Call(Call::Wait { text: text.to_owned(), is_gone: true }, false)),
+            (Some(text), None, None) => Ok(Made::Call(Call::Wait { text: text.to_owned(), is_gone: false }, false)),
+            (None, Some(text), None) => Ok(Made::Call(Call::Wait { text: text.to_owned(), is_gone: true }, false)),
             (None, None, Some(time)) => {
                 let time = Duration::try_from_secs_f64(time).map_err(|error| format!("time: {error}"))?;
-                Ok(Order::Call(Call::Pause(time), false))
+                Ok(Made::Call(Call::Pause(time), false))
             }
             _ => Err("browser_wait_for takes one of text, textGone and time".to_owned()),
         },
     },
-    Spec {
+    Tool {
         name: "browser_handle_dialog",
+        verb: verb("dialog", &[], &[]),
         title: "Answer a dialog",
         about: "Accepts or dismisses the JavaScript dialog that blocks the page.",
         hint: Hint::Acts,
@@ -259,8 +311,9 @@ const CORE: [Spec; 20] = [
             (false, _) => act(vec![json!({ "type": "dismissDialog" })]),
         },
     },
-    Spec {
+    Tool {
         name: "browser_file_upload",
+        verb: verb("upload", &[], &["target", "paths"]),
         title: "Upload files",
         about: "Gives files to a file field. They must lie in a directory that the server was started with.",
         hint: Hint::Acts,
@@ -271,8 +324,9 @@ const CORE: [Spec; 20] = [
             act(vec![Value::Object(step)])
         },
     },
-    Spec {
+    Tool {
         name: "browser_tabs",
+        verb: verb("tab", &["tabs"], &["action"]),
         title: "Tabs",
         about: "Lists, opens, selects or closes tabs. A tab keeps its name, such as t2.",
         hint: Hint::Moves,
@@ -290,11 +344,12 @@ const CORE: [Spec; 20] = [
                 (Some("close"), tab) => Call::CloseTab(tab),
                 _ => Call::Tabs,
             };
-            Ok(Order::Call(call, true))
+            Ok(Made::Call(call, true))
         },
     },
-    Spec {
+    Tool {
         name: "browser_take_screenshot",
+        verb: verb("screenshot", &[], &["target"]),
         title: "Take a picture",
         about: "Takes a picture of the view, of an element or of the whole page. Fields with secrets are painted over.",
         hint: Hint::Reads,
@@ -307,8 +362,9 @@ const CORE: [Spec; 20] = [
             act(vec![Value::Object(step)])
         },
     },
-    Spec {
+    Tool {
         name: "browser_extract",
+        verb: verb("read", &["extract"], &["target"]),
         title: "Read from the page",
         about: "Reads the page or an element as Markdown; with a JSON Schema, the values that the page gives its members.",
         hint: Hint::Reads,
@@ -319,8 +375,9 @@ const CORE: [Spec; 20] = [
         ],
         order: |given| read(given, None),
     },
-    Spec {
+    Tool {
         name: "browser_run_plan",
+        verb: verb("batch", &[], &["plan"]),
         title: "Run a plan",
         about: "Checks a whole plan against the page, then runs its steps in order and stops at the first that fails. Steps are \
                 objects such as {\"type\": \"click\", \"targetRef\": \"c3\"}, {\"type\": \"setValue\", \"targetRef\": \
@@ -334,11 +391,12 @@ const CORE: [Spec; 20] = [
         ],
         order: |given| {
             let plan = given.value("plan").cloned().unwrap_or_default();
-            Ok(Order::Call(Call::Plan { plan, is_dry: given.is_set("dryRun") }, false))
+            Ok(Made::Call(Call::Plan { plan, is_dry: given.is_set("dryRun") }, false))
         },
     },
-    Spec {
+    Tool {
         name: "browser_confirm",
+        verb: None,
         title: "Answer a question",
         about: "Answers the question of a step that needs a person's consent. Ask the person; do not decide for them.",
         hint: Hint::Acts,
@@ -346,20 +404,22 @@ const CORE: [Spec; 20] = [
             needed("id", Form::Text, "Id of the question"),
             needed("decision", Form::One(&["allow", "deny"]), "What the person decided"),
         ],
-        order: |given| Ok(Order::Confirm { id: text(given, "id"), is_agreed: given.text("decision") == Some("allow") }),
+        order: |given| Ok(Made::Confirm { id: text(given, "id"), is_agreed: given.text("decision") == Some("allow") }),
     },
-    Spec {
+    Tool {
         name: "browser_close",
+        verb: verb("close", &[], &[]),
         title: "Close the browser",
         about: "Ends the session and closes its browser. The next call starts a new one.",
         hint: Hint::Moves,
         arguments: &[],
-        order: |_| Ok(Order::Close),
+        order: |_| Ok(Made::Close),
     },
 ];
 
-const LOOK: Spec = Spec {
+const LOOK: Tool = Tool {
     name: "browser_look",
+    verb: None,
     title: "Show a page",
     about: "Shows the page, after opening an address if one is given: text, and every element that can be acted on with its \
             id.",
@@ -367,7 +427,7 @@ const LOOK: Spec = Spec {
     arguments: &[may("url", Form::Text, "Address to open first"), TAB],
     order: |given| {
         let call = given.text("url").map_or(Call::Look, |url| Call::Open(url.to_owned()));
-        Ok(Order::Call(call, true))
+        Ok(Made::Call(call, true))
     },
 };
 
@@ -401,8 +461,9 @@ const DOM_STEP: [Argument; 12] = [
     TAB,
 ];
 
-const DOM_TOOL: Spec = Spec {
+const DOM_TOOL: Tool = Tool {
     name: "browser_dom",
+    verb: None,
     title: "Use the browser",
     about: "Opens pages, acts on them and reads them. Answers with what happened, then with the page or what changed on it. \
             execute_sequence runs steps in order and stops at the first that fails.",
@@ -420,30 +481,46 @@ const DOM_TOOL: Spec = Spec {
     order: dom,
 };
 
-/// The tools of a set.
-pub(crate) fn of(set: ToolSet) -> Vec<&'static Spec> {
-    const OTHERS: [&Spec; 2] = [&LOOK, &DOM_TOOL];
-    let of_core = |name: &str| CORE.iter().find(|spec| spec.name == name);
-    match set {
-        ToolSet::Core => CORE.iter().collect(),
-        ToolSet::Slim => {
-            [Some(&LOOK), of_core("browser_run_plan"), of_core("browser_extract")].into_iter().flatten().collect()
+impl ToolSet {
+    /// The tools, in the order in which they are shown.
+    #[must_use]
+    pub fn tools(self) -> Vec<&'static Tool> {
+        const OTHERS: [&Tool; 2] = [&LOOK, &DOM_TOOL];
+        let of_core = |name: &str| CORE.iter().find(|tool| tool.name == name);
+        match self {
+            Self::Core => CORE.iter().collect(),
+            Self::Slim => {
+                [Some(&LOOK), of_core("browser_run_plan"), of_core("browser_extract")].into_iter().flatten().collect()
+            }
+            Self::Dom => vec![&DOM_TOOL],
+            Self::All => CORE.iter().chain(OTHERS).collect(),
         }
-        ToolSet::Dom => vec![&DOM_TOOL],
-        ToolSet::All => CORE.iter().chain(OTHERS).collect(),
     }
 }
 
-impl Spec {
-    /// The tool as clients see it.
-    pub(crate) fn tool(&self) -> Tool {
-        let hints = ToolAnnotations::with_title(self.title).open_world(true);
-        let hints = match self.hint {
-            Hint::Reads => hints.read_only(true),
-            Hint::Moves => hints.read_only(false).destructive(false),
-            Hint::Acts => hints.read_only(false).destructive(true),
-        };
-        Tool::new(self.name, self.about, schema(self.arguments)).with_title(self.title).with_annotations(hints)
+impl Tool {
+    /// The JSON Schema of its arguments: one flat object.
+    #[must_use]
+    pub fn schema(&self) -> Map<String, Value> {
+        schema(self.arguments)
+    }
+
+    /// What a call with these arguments comes to.
+    ///
+    /// # Errors
+    /// What does not fit, and what the tool takes.
+    pub fn order(&self, sent: Map<String, Value>) -> Result<Order, String> {
+        let given = Given::read(self.name, self.arguments, sent)?;
+        Ok(match (self.order)(&given)? {
+            Made::Call(call, shows_all) => {
+                // A tool for tabs names the tab that it is about, not the one to work in.
+                let of_tab = !matches!(call, Call::SelectTab(_) | Call::CloseTab(_) | Call::NewTab(_) | Call::Tabs);
+                let tab = given.text("tab").filter(|_| of_tab).map(str::to_owned);
+                Order::Call(Request { tab, call, shows_all })
+            }
+            Made::Confirm { id, is_agreed } => Order::Confirm { id, is_agreed },
+            Made::Close => Order::Close,
+        })
     }
 }
 
@@ -451,8 +528,8 @@ fn text(given: &Given, name: &str) -> String {
     given.text(name).unwrap_or_default().to_owned()
 }
 
-fn act(steps: Vec<Value>) -> Result<Order, String> {
-    Ok(Order::Call(Call::Act(steps), false))
+fn act(steps: Vec<Value>) -> Result<Made, String> {
+    Ok(Made::Call(Call::Act(steps), false))
 }
 
 /// A step on the target of a call, explained by the words for it.
@@ -509,7 +586,7 @@ fn filled(field: &Given) -> Result<Value, String> {
 }
 
 /// Reads the page or an element. A schema that states nothing is read as Markdown.
-fn read(given: &Given, mode: Option<&str>) -> Result<Order, String> {
+fn read(given: &Given, mode: Option<&str>) -> Result<Made, String> {
     let schema = given.value("schema").filter(|schema| schema.as_object().is_none_or(|members| !members.is_empty()));
     let mut query = match schema {
         Some(schema) => json!({ "kind": "schema", "schema": schema }),
@@ -526,10 +603,10 @@ fn read(given: &Given, mode: Option<&str>) -> Result<Order, String> {
 }
 
 /// The call of an action of `browser_dom`.
-fn dom(given: &Given) -> Result<Order, String> {
+fn dom(given: &Given) -> Result<Made, String> {
     match given.text("action") {
         Some("goto") => match given.text("url").or_else(|| given.text("selector")) {
-            Some(url) => Ok(Order::Call(Call::Open(url.to_owned()), true)),
+            Some(url) => Ok(Made::Call(Call::Open(url.to_owned()), true)),
             None => Err("goto needs url".to_owned()),
         },
         Some("extract") => read(given, given.text("mode")),
@@ -541,7 +618,7 @@ fn dom(given: &Given) -> Result<Order, String> {
         }
         _ => {
             let shows_all = given.text("action") == Some("click");
-            Ok(Order::Call(Call::Act(dom_steps(given)?), shows_all))
+            Ok(Made::Call(Call::Act(dom_steps(given)?), shows_all))
         }
     }
 }
@@ -609,9 +686,8 @@ mod tests {
 
     #[test]
     fn schemas_are_flat_objects_that_every_client_takes() {
-        for spec in of(ToolSet::All) {
-            let tool = serde_json::to_value(spec.tool()).unwrap();
-            let schema = &tool["inputSchema"];
+        for spec in ToolSet::All.tools() {
+            let schema = Value::Object(spec.schema());
             assert_eq!(
                 (&schema["type"], &schema["additionalProperties"]),
                 (&json!("object"), &json!(false)),
@@ -622,14 +698,16 @@ mod tests {
             for word in ["oneOf", "anyOf", "allOf", "$ref", "null"] {
                 assert!(!text.contains(word), "{} has {word}", spec.name);
             }
-            jsonschema::validator_for(schema).unwrap();
-            assert!(tool["description"].as_str().unwrap().len() > 20 && tool["annotations"]["title"].is_string());
+            jsonschema::validator_for(&schema).unwrap();
+            assert!(spec.about.len() > 20 && !spec.title.is_empty());
+            let places = spec.verb.iter().flat_map(|verb| verb.places);
+            assert!(places.into_iter().all(|place| spec.arguments.iter().any(|it| it.name == *place)), "{}", spec.name);
         }
     }
 
     #[test]
     fn sets_have_the_tools_that_they_promise() {
-        let names = |set| of(set).iter().map(|spec| spec.name).collect::<Vec<_>>();
+        let names = |set: ToolSet| set.tools().iter().map(|spec| spec.name).collect::<Vec<_>>();
         assert!(names(ToolSet::Core).len() <= 20);
         assert_eq!(names(ToolSet::Slim), ["browser_look", "browser_run_plan", "browser_extract"]);
         assert_eq!(names(ToolSet::Dom), ["browser_dom"]);
@@ -640,10 +718,9 @@ mod tests {
     }
 
     fn steps(tool: &str, sent: Value) -> Result<Vec<Value>, String> {
-        let spec = of(ToolSet::All).into_iter().find(|spec| spec.name == tool).unwrap();
-        let given = Given::read(tool, spec.arguments, sent.as_object().cloned().unwrap_or_default())?;
-        match (spec.order)(&given)? {
-            Order::Call(Call::Act(steps), _) => Ok(steps),
+        let spec = ToolSet::All.tools().into_iter().find(|spec| spec.name == tool).unwrap();
+        match spec.order(sent.as_object().cloned().unwrap_or_default())? {
+            Order::Call(Request { call: Call::Act(steps), .. }) => Ok(steps),
             other => panic!("{other:?}"),
         }
     }

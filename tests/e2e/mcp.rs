@@ -1,0 +1,184 @@
+//! `cuebook mcp` as a client holds it.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use cuebook_tests::{McpClient, Shop};
+use serde_json::json;
+
+/// A server over the shop, with its runs in the shop's folder.
+fn server(shop: &Shop, flags: &[&str]) -> Result<McpClient> {
+    let out = shop.runs().display().to_string();
+    McpClient::start(&[&["--out", &out], flags].concat(), shop.runs())
+}
+
+#[test]
+fn a_client_logs_in_and_orders_with_the_tools_that_it_knows() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &[])?;
+    let tools = client.request("tools/list", json!({}))?;
+    ensure!(
+        tools["tools"].as_array().is_some_and(|tools| tools.len() == 20) && tools["nextCursor"].is_null(),
+        "{tools}"
+    );
+
+    let page = client.call("browser_navigate", json!({ "url": shop.url("/login") }))?;
+    ensure!(
+        page.text.starts_with("### Result\nok: navigate") && page.text.contains("button \"Log in\" [c"),
+        "{page:?}"
+    );
+    let fields =
+        json!([{ "target": "label=Email", "value": "ann" }, { "target": "label=Password", "value": "correct-horse" }]);
+    let filled = client.call("browser_fill_form", json!({ "fields": fields }))?;
+    ensure!(!filled.is_error && filled.text.matches("ok: setValue").count() == 2, "{filled:?}");
+    ensure!(!filled.text.contains("correct-horse") && filled.text.contains("value=(hidden)"), "{filled:?}");
+    let entered = client.call("browser_click", json!({ "target": "button \"Log in\"", "element": "the button" }))?;
+    ensure!(entered.text.contains("the page is now") && entered.text.contains("/dashboard"), "{entered:?}");
+    let chosen = client.call("browser_select_option", json!({ "target": "label=Product", "values": ["Notebook"] }))?;
+    ensure!(!chosen.is_error, "{chosen:?}");
+    let ordered = client.call("browser_click", json!({ "target": "button \"Place order\"" }))?;
+    ensure!(ordered.text.contains("needs consent") && shop.state()["orders"] == json!([]), "{ordered:?}");
+    let agreed = client.call("browser_confirm", json!({ "id": "q1", "decision": "allow" }))?;
+    ensure!(agreed.text.contains("/order/5001") && !agreed.is_error, "{agreed:?}");
+    assert_eq!(shop.state()["orders"].as_array().map(Vec::len), Some(1));
+    let picture = client.call("browser_take_screenshot", json!({}))?;
+    assert_eq!(picture.pictures, 1, "{picture:?}");
+
+    let closed = client.call("browser_close", json!({}))?;
+    let dir = closed.text.lines().find_map(|line| line.strip_prefix("log: ")).context("no log")?.to_owned();
+    ensure!(client.leave()?.success());
+    let judged = shop.cuebook(&["judge", &dir])?;
+    assert_eq!(judged.code, 0, "{judged:?}");
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(Path::new(&dir).join("report.json"))?)?;
+    assert_eq!((report["result"].as_str(), report["steps"].as_array().map(Vec::len)), (Some("ok"), Some(7)));
+    Ok(())
+}
+
+#[test]
+fn one_tool_with_selectors_and_a_stored_secret_logs_in() -> Result<()> {
+    let shop = Shop::open()?;
+    let secrets = shop.runs().join("secrets.toml");
+    let text = format!("[password]\nvalue = \"correct-horse\"\norigins = [\"{}\"]\n", shop.origin());
+    std::fs::write(&secrets, text)?;
+    #[cfg(unix)]
+    std::fs::set_permissions(&secrets, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let mut client = server(&shop, &["--tools", "dom", "--secrets", &secrets.display().to_string()])?;
+    let page = client.call("browser_dom", json!({ "action": "goto", "url": shop.url("/login") }))?;
+    ensure!(page.text.contains("form#login: 3 inputs"), "{page:?}");
+    let sequence = json!({ "action": "execute_sequence", "steps": [
+        { "action": "key_press", "selector": "input[type=email], #email", "text": "ann" },
+        { "action": "key_press", "selector": "#password", "credential_ref": "password" },
+        { "action": "click", "selector": "button[type=submit]" },
+    ] });
+    let entered = client.call("browser_dom", sequence)?;
+    ensure!(entered.text.contains("/dashboard") && !entered.is_error, "{entered:?}");
+    assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": true }]));
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_says_what_would_and_the_server_goes_on() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &[])?;
+    client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+    for (tool, arguments, said) in [
+        ("browser_click", json!({ "target": "c999" }), "`c999` is no candidate"),
+        ("browser_click", json!({ "target": "the big button" }), "name an element by its id (c3)"),
+        ("browser_click", json!({ "x": 1 }), "it takes target, element"),
+        ("browser_clack", json!({}), "there is no tool \"browser_clack\""),
+        ("browser_tabs", json!({ "action": "select", "tab": "t7" }), "there is no tab \"t7\"; open are t1"),
+        ("browser_run_plan", json!({ "plan": { "steps": [{ "type": "clack" }] } }), "clack"),
+        ("browser_navigate", json!({ "url": "http://10.0.0.1/" }), "privateAddress"),
+        ("browser_navigate", json!({ "url": "file:///etc/passwd" }), "file: URLs are not allowed"),
+        ("browser_confirm", json!({ "id": "q9", "decision": "allow" }), "no question is open"),
+    ] {
+        let answered = client.call(tool, arguments)?;
+        ensure!(answered.is_error && answered.text.contains(said), "{tool}: {answered:?}");
+    }
+    client.write("{\"jsonrpc\": \"2.0\", \"id\"\n")?;
+    let long = client.call("browser_find", json!({ "text": "x".repeat(10_000_000) }))?;
+    ensure!(long.is_error && long.text.len() < 2_000, "{}", long.text.len());
+    let clicked = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(clicked.text.starts_with("### Result\nok: click button \"Count\""), "{clicked:?}");
+    assert_eq!(shop.hits("counter"), 1);
+    Ok(())
+}
+
+#[test]
+fn a_dialog_is_a_state_that_a_tool_ends_and_its_words_are_in_the_question() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &[])?;
+    client.call("browser_navigate", json!({ "url": shop.url("/dialogs") }))?;
+    let asked = client.call("browser_click", json!({ "target": "button \"Ask to confirm\"" }))?;
+    ensure!(asked.text.contains("### Modal state\n- [\"confirm\" dialog with message \"Subscribe"), "{asked:?}");
+    let answered = client.call("browser_handle_dialog", json!({ "accept": true }))?;
+    let question = format!("acceptDialog \"Subscribe to the price list?\" on {}", shop.origin());
+    ensure!(answered.text.contains(&question), "{answered:?}");
+    let meanwhile = client.call("browser_click", json!({ "target": "c1" }))?;
+    ensure!(meanwhile.is_error && meanwhile.text.contains("answer question q1"), "{meanwhile:?}");
+    let denied = client.call("browser_confirm", json!({ "id": "q1", "decision": "deny" }))?;
+    ensure!(denied.is_error && denied.text.contains("confirmationDenied"), "{denied:?}");
+    let dismissed = client.call("browser_handle_dialog", json!({ "accept": false }))?;
+    ensure!(!dismissed.is_error && dismissed.text.contains("button \"Show alert\""), "{dismissed:?}");
+    client.call("browser_click", json!({ "target": "button \"Show alert\"" }))?;
+    let accepted = client.call("browser_handle_dialog", json!({ "accept": true }))?;
+    ensure!(!accepted.is_error && !accepted.text.contains("consent"), "an alert has one answer: {accepted:?}");
+    Ok(())
+}
+
+#[test]
+fn a_call_that_is_cancelled_ends_at_once_and_the_next_one_works() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &[])?;
+    client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+    let began = Instant::now();
+    let waiting = json!({ "name": "browser_wait_for", "arguments": { "text": "never there" } });
+    let id = client.begin("tools/call", waiting)?;
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }))?;
+    let clicked = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(!clicked.is_error && shop.hits("counter") == 1, "{clicked:?}");
+    // The text would have been waited for longer.
+    ensure!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    Ok(())
+}
+
+/// Processes with this folder in their command line.
+#[cfg(target_os = "linux")]
+fn processes_in(folder: &Path) -> usize {
+    let line = |process: &std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+    let is_in = |process: &std::fs::DirEntry| {
+        String::from_utf8_lossy(&line(process)).contains(&*format!("--user-data-dir={}", folder.display()))
+    };
+    std::fs::read_dir("/proc").map_or(0, |all| all.flatten().filter(is_in).count())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_left_when_the_client_the_server_or_the_browser_dies() -> Result<()> {
+    let shop = Shop::open()?;
+    let opened = || -> Result<McpClient> {
+        let mut client = server(&shop, &[])?;
+        client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+        ensure!(processes_in(shop.runs()) > 0, "the browser has its profile elsewhere");
+        Ok(client)
+    };
+    let is_empty = |shop: &Shop| processes_in(shop.runs()) == 0;
+    ensure!(opened()?.leave()?.success() && shop.eventually(is_empty), "a client that ends");
+
+    let mut killed = opened()?;
+    killed.server.kill()?;
+    ensure!(shop.eventually(is_empty), "a server that is killed");
+
+    let mut client = opened()?;
+    let browser = format!("--user-data-dir={}", shop.runs().display());
+    ensure!(Command::new("pkill").args(["-KILL", "-f", "--", &browser]).status()?.success());
+    ensure!(shop.eventually(is_empty));
+    let gone = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(gone.is_error && gone.text.contains("the next call starts a new one"), "{gone:?}");
+    let anew = client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+    ensure!(!anew.is_error && anew.text.contains("button \"Count\""), "{anew:?}");
+    Ok(())
+}

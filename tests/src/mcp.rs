@@ -1,0 +1,140 @@
+//! A client of the Model Context Protocol over standard input and output, of a few lines.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::command;
+
+/// `cuebook mcp`, started and initialised.
+#[derive(Debug)]
+pub struct McpClient {
+    /// The server's process.
+    pub server: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    last: u64,
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub struct Answered {
+    /// Its text.
+    pub text: String,
+    /// `true` if it did not do what it should.
+    pub is_error: bool,
+    /// Number of its pictures.
+    pub pictures: usize,
+}
+
+impl McpClient {
+    /// Starts a server with these flags, as a client without capabilities. It keeps its browsers' profiles in `temporary`.
+    ///
+    /// # Errors
+    /// If `cuebook` is not built, or answers something else.
+    pub fn start(flags: &[&str], temporary: &Path) -> Result<Self> {
+        let mut server = command()?
+            .arg("mcp")
+            .args(flags)
+            .env("TMPDIR", temporary)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = server.stdin.take();
+        let output = BufReader::new(server.stdout.take().context("no standard output")?);
+        let mut client = Self { server, input, output, last: 0 };
+        let client_info = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client_info });
+        client.request("initialize", hello)?;
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(client)
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// If the server is gone.
+    pub fn send(&mut self, message: &Value) -> Result<()> {
+        self.write(&format!("{message}\n"))
+    }
+
+    /// Sends text as it is.
+    ///
+    /// # Errors
+    /// If the server is gone.
+    pub fn write(&mut self, text: &str) -> Result<()> {
+        let input = self.input.as_mut().context("the input is closed")?;
+        input.write_all(text.as_bytes())?;
+        Ok(input.flush()?)
+    }
+
+    /// Sends a request, and returns its number.
+    ///
+    /// # Errors
+    /// If the server is gone.
+    pub fn begin(&mut self, method: &str, params: Value) -> Result<u64> {
+        self.last += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }))?;
+        Ok(self.last)
+    }
+
+    /// The reply to a request.
+    ///
+    /// # Errors
+    /// If the server is gone, or answers with an error.
+    pub fn reply(&mut self, id: u64) -> Result<Value> {
+        loop {
+            let mut line = String::new();
+            anyhow::ensure!(self.output.read_line(&mut line)? > 0, "the server has ended");
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return message.get("result").cloned().with_context(|| message.to_string());
+            }
+        }
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    /// If the server is gone, or answers with an error.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value> {
+        let id = self.begin(method, params)?;
+        self.reply(id)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// If the server is gone, or answers with an error of the protocol.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Answered> {
+        let result = self.request("tools/call", json!({ "name": tool, "arguments": arguments }))?;
+        let content = result["content"].as_array().context("no content")?;
+        Ok(Answered {
+            text: content.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned(),
+            is_error: result["isError"] == true,
+            pictures: content.iter().filter(|one| one["type"] == "image").count(),
+        })
+    }
+
+    /// Closes the input, as a client that ends does, and waits for the server.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn leave(mut self) -> Result<std::process::ExitStatus> {
+        self.input.take();
+        Ok(self.server.wait()?)
+    }
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        // Without input the server ends, and takes its browser along.
+        if self.input.take().is_some() {
+            self.server.wait().ok();
+        }
+    }
+}
