@@ -3,6 +3,7 @@
 //! Invariant: invalid flags end with exit code 2, and with `--json` in a report.
 
 mod eval;
+mod verbs;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ use cuebook_repair::Rungs;
 use cuebook_repair::Sight;
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
+
+pub(crate) use verbs::VerbCall;
 
 use crate::exit::{self, Output};
 use crate::wait_for::{WaitFor, wait_for};
@@ -92,6 +95,16 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
     Query(QueryArgs),
+    /// Start a session with a browser, policy and time limits of its own; other commands start one without flags
+    Start(Box<StartArgs>),
+    /// Serve a session; `start` runs this
+    #[command(hide = true)]
+    Serve(Box<StartArgs>),
+    /// List the open sessions
+    Sessions,
+    /// A command on an open session
+    #[command(skip)]
+    Verb(Box<VerbCall>),
     /// Serve browser tools to a client of the Model Context Protocol, over standard input and output
     Mcp(Box<McpArgs>),
     /// Check that the browser can be found and started, and say which planner a run would have
@@ -271,6 +284,25 @@ pub(crate) enum Tools {
     Dom,
     /// All of them
     All,
+}
+
+/// A session, by its name.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SessionName {
+    /// Name of the session [default: one for the project folder]
+    #[arg(short = 's', long, value_name = "NAME", env = "CUEBOOK_SESSION")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct StartArgs {
+    #[command(flatten)]
+    pub(crate) name: SessionName,
+    /// End the session when no command came for this long; one with a window, or of a browser that runs anyway, stays
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60m")]
+    pub(crate) idle: Duration,
+    #[command(flatten)]
+    pub(crate) options: SessionOptions,
 }
 
 #[derive(Args)]
@@ -951,12 +983,18 @@ impl Arguments {
             let help = "Directory to write, which is missing or empty";
             command.mut_arg("out", |out| out.default_value("repro").env(None::<&str>).help(help))
         });
-        command = grouped(command);
+        command = grouped(command.subcommands(verbs::commands()));
         let words: Vec<_> = std::env::args_os().collect();
         command = typed_first(command, &words);
-        let parsed = command.try_get_matches_from_mut(words);
-        let parsed = parsed.and_then(|matches| Ok((Line::from_arg_matches(&matches)?, matches)));
-        let (mut line, matches) = parsed.map_err(|error| {
+        let parsed = command.try_get_matches_from_mut(words).and_then(|matches| {
+            if let Some(call) = verbs::called(&matches)? {
+                let output = Output { json: matches.get_flag("json"), quiet: matches.get_flag("quiet") };
+                let verbosity = matches.get_count("verbose");
+                return Ok(Err(Self { command: Command::Verb(Box::new(call)), output, verbosity }));
+            }
+            Ok(Ok((Line::from_arg_matches(&matches)?, matches)))
+        });
+        let parsed = parsed.map_err(|error| {
             let error = error.format(&mut command);
             let is_help = !error.use_stderr();
             let wants_json = std::env::args_os().any(|argument| argument == "--json");
@@ -969,6 +1007,10 @@ impl Arguments {
             }
             ExitCode::from(if is_help { exit::OK } else { exit::INVALID })
         })?;
+        let (mut line, matches) = match parsed {
+            Ok(line) => line,
+            Err(verb) => return Ok(verb),
+        };
         if let (Command::Minimize(arguments), Some((_, matches))) = (&mut line.command, matches.subcommand()) {
             arguments.stated = stated(matches);
         }
@@ -978,8 +1020,34 @@ impl Arguments {
 }
 
 /// The commands by what they are for.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Act on pages", &["run", "exec", "observe"]),
+    (
+        "Hold a browser",
+        &[
+            "open",
+            "snapshot",
+            "click",
+            "type",
+            "select",
+            "press",
+            "hover",
+            "drag",
+            "upload",
+            "dialog",
+            "back",
+            "wait",
+            "find",
+            "read",
+            "screenshot",
+            "tab",
+            "batch",
+            "start",
+            "sessions",
+            "close",
+            "mcp",
+        ],
+    ),
     ("Write plans and policies", &["check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
     ("Read recorded runs", &["report", "stats", "judge", "query", "export", "prune"]),
@@ -1207,4 +1275,11 @@ mod tests {
             assert!(viewport(wrong).is_err(), "{wrong}");
         }
     }
+}
+
+/// Why there are no sessions on a system without Unix sockets.
+#[cfg(not(unix))]
+pub(crate) fn without_sockets() -> exit::Refusal {
+    let why = "sessions need Unix sockets; `cuebook mcp` serves one browser to one client";
+    exit::Refusal::invalid(ErrorCode::Usage, why)
 }

@@ -40,7 +40,8 @@ impl Signals {
         }
     }
 
-    async fn next(&mut self) {
+    /// The next signal.
+    pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut polled = self.0.iter_mut().flatten().map(|signal| signal.poll_recv(context));
             if polled.any(|polled| polled.is_ready()) { Poll::Ready(()) } else { Poll::Pending }

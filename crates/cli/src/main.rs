@@ -89,6 +89,18 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Query(command) => commands::query::run(command, output).await,
         #[cfg(not(feature = "query"))]
         Command::Query(command) => command.refused().print(output),
+        #[cfg(unix)]
+        Command::Start(command) => commands::session::start(*command, output).await,
+        #[cfg(unix)]
+        Command::Serve(command) => commands::session::serve_here(*command, output).await,
+        #[cfg(unix)]
+        Command::Sessions => commands::session::list(output),
+        #[cfg(unix)]
+        Command::Verb(command) => commands::session::call(*command, output).await,
+        #[cfg(not(unix))]
+        Command::Start(_) | Command::Serve(_) | Command::Sessions | Command::Verb(_) => {
+            args::without_sockets().print(output)
+        }
         Command::Mcp(command) => commands::mcp::run(*command, output).await,
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Site(command) => commands::site::run(command, output).await,

@@ -48,6 +48,13 @@ pub fn profile_root() -> PathBuf {
     std::env::temp_dir().join(format!("cuebook-{}", user()))
 }
 
+/// The directory for the sockets of sessions, which the user alone can enter.
+#[must_use]
+pub fn session_root() -> PathBuf {
+    let shared = || std::env::temp_dir().join(format!("cuebook-{}-sessions", user()));
+    variable("XDG_RUNTIME_DIR").map_or_else(shared, |run| PathBuf::from(run).join("cuebook"))
+}
+
 /// Who runs this program: its number, which nobody else has. A variable may be unset, or that of whoever became root.
 #[cfg(unix)]
 fn user() -> String {

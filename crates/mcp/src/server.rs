@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::render::quoted;
-use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::ConfirmReply;
 use cuebook_session::{Answer, Handle, Hint, Order, Progress, Question, Running, Tool, ToolSet};
 use rmcp::model::{
@@ -216,9 +215,8 @@ impl<O: Opened> Server<O> {
     }
 
     async fn result(&self, answer: Answer) -> CallToolResult {
-        let code = answer.report.as_ref().and_then(|report| Some(report.error.as_ref()?.code));
         let mut text = answer.to_string();
-        if code == Some(ErrorCode::BrowserGone) {
+        if answer.is_last() {
             self.session.lock().await.take();
             text.push_str("\nThe browser is gone and the session has ended; the next call starts a new one.\n");
         }

@@ -8,7 +8,8 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::render::{cut, one_line, quoted};
-use cuebook_grammar::report::{RunError, RunReport, StepReport};
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, StepReport};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most characters of what a step read.
@@ -17,7 +18,8 @@ const DATA: usize = 40_000;
 const MESSAGES: usize = 5;
 
 /// What a call came to, as sections of Markdown; empty ones are left out.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Answer {
     /// Why the call did not do what it should; absent if it did.
@@ -41,7 +43,8 @@ pub struct Answer {
 }
 
 /// A picture in the folder of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Picture {
     /// The file.
     pub path: PathBuf,
@@ -54,6 +57,13 @@ impl Answer {
     #[must_use]
     pub fn failed(why: impl Into<String>) -> Self {
         Self { error: Some(why.into()), ..Self::default() }
+    }
+
+    /// Returns `true` if the browser is gone, so that the session can only be ended.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        let error = self.report.as_ref().and_then(|report| report.error.as_ref());
+        error.is_some_and(|error| error.code == ErrorCode::BrowserGone)
     }
 
     /// Adds the page as it is now; its address only where that is another one than was shown.

@@ -14,16 +14,30 @@
 mod answer;
 mod arguments;
 mod call;
+#[cfg(unix)]
+mod client;
 mod consent;
 mod desk;
 mod handle;
+#[cfg(unix)]
+mod registry;
+#[cfg(unix)]
+mod server;
 mod tabs;
 mod target;
 mod tools;
+#[cfg(unix)]
+mod wire;
 
 pub use answer::{Answer, Picture};
 pub use arguments::{Argument, Form};
 pub use call::{Call, Request};
+#[cfg(unix)]
+pub use client::{Client, Reply};
 pub use consent::{Asker, Question};
 pub use handle::{Gone, Handle, Progress, Running};
+#[cfg(unix)]
+pub use registry::{BadName, Entry, Registry};
+#[cfg(unix)]
+pub use server::serve;
 pub use tools::{Hint, Order, Tool, ToolSet, Verb};

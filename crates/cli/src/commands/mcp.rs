@@ -20,8 +20,8 @@ use crate::text::{plain, with_sources};
 const SETTLING: Settling = Settling { quiet: Duration::from_millis(100), limit: Duration::from_secs(3) };
 
 /// Opens the sessions of a server by the flags of the command.
-struct Opening {
-    options: SessionOptions,
+pub(crate) struct Opening {
+    pub(crate) options: SessionOptions,
 }
 
 pub(crate) async fn run(args: McpArgs, output: Output) -> Exit {
@@ -59,7 +59,7 @@ impl Opening {
         Ok(if is_open { (policy.opening_public(), true) } else { (policy, false) })
     }
 
-    async fn session(&self) -> Result<Handle, Refusal> {
+    pub(crate) async fn session(&self) -> Result<Handle, Refusal> {
         let options = &self.options;
         let (policy, opens_loopback) = self.policy()?;
         let secrets = secrets(options, None)?;

@@ -19,6 +19,8 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(unix)]
+pub(crate) mod session;
 pub(crate) mod site;
 pub(crate) mod stats;
 pub(crate) mod test;

@@ -1,0 +1,204 @@
+//! Commands on an open session: one for each tool that has a name in a shell.
+
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args as _, FromArgMatches as _};
+use cuebook_session::{Argument, Form, Tool, ToolSet, Verb};
+use serde_json::{Map, Value, json};
+
+use super::SessionName;
+
+/// The words of a command that are given by their place.
+const PLACES: &str = "words";
+/// Flags that describe an element instead of naming its id.
+const DESCRIPTIONS: [(&str, &str, &str); 4] = [
+    ("role", "ROLE", "Role of the element, such as button, with --name"),
+    ("label", "TEXT", "Label of a field"),
+    ("test-id", "ID", "Test id of the element"),
+    ("css", "SELECTOR", "CSS selector of the element"),
+];
+
+/// A command on an open session.
+#[derive(Debug)]
+pub(crate) struct VerbCall {
+    pub(crate) name: SessionName,
+    pub(crate) tool: &'static str,
+    pub(crate) arguments: Map<String, Value>,
+    /// Closes all sessions.
+    pub(crate) is_for_all: bool,
+}
+
+fn known() -> impl Iterator<Item = (&'static Tool, Verb)> {
+    ToolSet::Core.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
+}
+
+/// The commands.
+pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
+    known().map(|(tool, verb)| {
+        let mut command =
+            clap::Command::new(verb.name).about(about(tool)).visible_aliases(verb.aliases.iter().copied());
+        if !verb.places.is_empty() {
+            let places = verb.places.iter().map(|place| kebab(place).to_uppercase()).collect::<Vec<_>>().join("> <");
+            let help = verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place));
+            let help = help.map(|it| format!("{}: {}", kebab(it.name).to_uppercase(), it.about)).collect::<Vec<_>>();
+            let places = Arg::new(PLACES).num_args(0..).value_name(places).help(help.join("; "));
+            command = command.arg(places.allow_negative_numbers(true));
+        }
+        for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+            command = command.arg(flag(argument));
+        }
+        if has_target(tool) {
+            for (name, value, help) in DESCRIPTIONS {
+                command = command.arg(Arg::new(name).long(name).value_name(value).help(help));
+            }
+            let name = Arg::new("name").long("name").value_name("NAME").help("Name of the element, with --role");
+            command = command.arg(name.requires("role"));
+        }
+        if verb.name == "close" {
+            command = command.arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Close all sessions"));
+        }
+        SessionName::augment_args(command)
+    })
+}
+
+fn flag(argument: &Argument) -> Arg {
+    let arg = Arg::new(argument.name).long(kebab(argument.name)).help(argument.about);
+    match argument.form {
+        Form::Flag => arg.action(ArgAction::SetTrue),
+        Form::Number => arg.value_name("NUMBER").value_parser(clap::value_parser!(f64)),
+        Form::Texts => arg.value_name("TEXT").action(ArgAction::Append),
+        Form::One(words) => arg.value_name("WORD").value_parser(words.to_vec()),
+        Form::Json => arg.value_name("FILE"),
+        _ => arg.value_name("TEXT"),
+    }
+}
+
+/// The call that was typed; `None` if it is another command.
+pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Error> {
+    let Some((name, matches)) = matches.subcommand() else { return Ok(None) };
+    let Some((tool, verb)) = known().find(|(_, verb)| verb.name == name) else { return Ok(None) };
+    let mut arguments = Map::new();
+    for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+        let value = match argument.form {
+            Form::Flag => matches.get_flag(argument.name).then(|| json!(true)),
+            Form::Number => matches.get_one::<f64>(argument.name).map(|number| json!(number)),
+            Form::Texts => {
+                matches.get_many::<String>(argument.name).map(|texts| texts.map(|text| json!(text)).collect())
+            }
+            Form::Json => matches.get_one::<String>(argument.name).map(|path| document(path)).transpose()?,
+            _ => matches.get_one::<String>(argument.name).map(|text| json!(text)),
+        };
+        arguments.extend(value.map(|value| (argument.name.to_owned(), value)));
+    }
+    let described = if has_target(tool) { described(matches) } else { None };
+    let mut words: Vec<String> = match verb.places.is_empty() {
+        true => Vec::new(),
+        false => matches.get_many::<String>(PLACES).into_iter().flatten().cloned().collect(),
+    };
+    let mut places: Vec<&Argument> =
+        verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place)).collect();
+    if let Some(described) = described {
+        places.retain(|place| place.name != "target");
+        arguments.insert("target".to_owned(), json!(described));
+    }
+    for place in places {
+        if words.is_empty() {
+            break;
+        }
+        let value = match place.form {
+            Form::Texts => json!(std::mem::take(&mut words)),
+            Form::Json => document(&words.remove(0))?,
+            _ => json!(words.remove(0)),
+        };
+        arguments.insert(place.name.to_owned(), value);
+    }
+    if let Some(word) = words.first() {
+        let message = format!("`{}` takes no further word: {word:?}; quote a text that has spaces\n", verb.name);
+        return Err(clap::Error::raw(ErrorKind::TooManyValues, message));
+    }
+    let is_for_all = verb.name == "close" && matches.get_flag("all");
+    Ok(Some(VerbCall { name: SessionName::from_arg_matches(matches)?, tool: tool.name, arguments, is_for_all }))
+}
+
+fn has_target(tool: &Tool) -> bool {
+    tool.arguments.iter().any(|argument| argument.name == "target")
+}
+
+/// The element that flags describe.
+fn described(matches: &ArgMatches) -> Option<String> {
+    let of = |name: &str| matches.get_one::<String>(name);
+    match (of("role"), of("name")) {
+        (Some(role), Some(name)) => return Some(format!("role={role}[name={}]", json!(name))),
+        (Some(role), None) => return Some(format!("role={role}")),
+        _ => {}
+    }
+    let forms = [("label", "label"), ("test-id", "testid"), ("css", "css")];
+    forms.into_iter().find_map(|(flag, form)| Some(format!("{form}={}", of(flag)?)))
+}
+
+/// A JSON document in a file, or on standard input for `-`; an argument that begins like one is one.
+fn document(path: &str) -> Result<Value, clap::Error> {
+    let refuse = |why: String| clap::Error::raw(ErrorKind::ValueValidation, format!("{path}: {why}\n"));
+    let text = match path {
+        "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| refuse(error.to_string()))?,
+        path if path.trim_start().starts_with(['{', '[']) => path.to_owned(),
+        path => std::fs::read_to_string(Path::new(path)).map_err(|error| refuse(error.to_string()))?,
+    };
+    serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))
+}
+
+/// The first sentence, as help texts are: without a stop.
+fn about(tool: &Tool) -> String {
+    let first = tool.about.split_inclusive(". ").next().unwrap_or(tool.about);
+    first.trim_end().trim_end_matches('.').to_owned()
+}
+
+/// `doubleClick` as `double-click`.
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            out.push('-');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(words: &[&str]) -> Result<VerbCall, clap::Error> {
+        let command = clap::Command::new("cuebook").subcommands(commands());
+        let matches = command.try_get_matches_from([&["cuebook"], words].concat())?;
+        Ok(called(&matches)?.expect("a verb"))
+    }
+
+    #[test]
+    fn words_go_to_their_places_and_descriptions_stand_for_ids() {
+        for (words, arguments) in [
+            (&["click", "c3"][..], json!({ "target": "c3" })),
+            (
+                &["click", "--role", "button", "--name", "Log \"in\""],
+                json!({ "target": "role=button[name=\"Log \\\"in\\\"\"]" }),
+            ),
+            (&["type", "c3", "-5"], json!({ "target": "c3", "text": "-5" })),
+            (
+                &["fill", "--label", "User", "ann", "--submit"],
+                json!({ "target": "label=User", "text": "ann", "submit": true }),
+            ),
+            (&["select", "c4", "Blue", "Red"], json!({ "target": "c4", "values": ["Blue", "Red"] })),
+            (&["wait", "--text-gone", "Loading"], json!({ "textGone": "Loading" })),
+            (&["goto", "shop.test", "--tab", "t2"], json!({ "url": "shop.test", "tab": "t2" })),
+            (&["batch", "[{\"type\": \"reload\"}]"], json!({ "plan": [{ "type": "reload" }] })),
+        ] {
+            let call = typed(words).unwrap();
+            assert_eq!(Value::Object(call.arguments), arguments, "{words:?}");
+        }
+        assert!(typed(&["type", "c3", "two", "words"]).unwrap_err().to_string().contains("quote a text"));
+        assert!(typed(&["click", "--name", "Log in"]).is_err());
+        assert!(typed(&["batch", "/nowhere.json"]).unwrap_err().to_string().contains("/nowhere.json"));
+    }
+}

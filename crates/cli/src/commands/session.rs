@@ -1,0 +1,248 @@
+//! Sessions that stay: `start`, `serve`, `sessions`, and the commands on an open one.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use cuebook::environment;
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
+use cuebook_grammar::seam::{Confirm as _, ConfirmReply, ConfirmRequest};
+use cuebook_repair::now_ms;
+use cuebook_session::{Answer, Client, Entry, Registry, Reply, serve};
+use serde_json::Map;
+
+use super::mcp::Opening;
+use crate::args::{SessionName, StartArgs, VerbCall};
+use crate::confirm::Terminal;
+use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::interrupt::Signals;
+use crate::progress::{counted, say};
+use crate::text::{plain, plain_lines};
+
+/// Time for a session to start: that of a browser, and some.
+const STARTING: Duration = Duration::from_secs(45);
+/// How often it is looked for.
+const BEAT: Duration = Duration::from_millis(20);
+/// Time for an answer to a question.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts a session with the flags of this command.
+pub(crate) async fn start(args: StartArgs, output: Output) -> Exit {
+    let started = async {
+        let (registry, name) = place(&args.name)?;
+        if registry.find(&name).is_some() {
+            let why = format!("the session {name} is open already; `cuebook close -s {name}` ends it");
+            return Err(Refusal::invalid(ErrorCode::Usage, why));
+        }
+        // The same words again, but for the command and the name.
+        let flags: Vec<_> = std::env::args_os().skip_while(|word| word != "start").skip(1).collect();
+        spawn(&registry, &name, &flags).await?;
+        Ok(name)
+    };
+    match started.await {
+        Ok(name) => {
+            print_text(&format!("{name}\n"));
+            Exit::OK
+        }
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+/// Serves a session in this process until it is closed.
+pub(crate) async fn serve_here(args: StartArgs, output: Output) -> Exit {
+    match served(args).await {
+        Ok(()) => Exit::OK,
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+async fn served(args: StartArgs) -> Result<(), Refusal> {
+    // What stops the shell that it was started from does not stop it.
+    rustix::process::setsid().ok();
+    let (registry, name) = place(&args.name)?;
+    let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::CannotWrite, error.to_string());
+    let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
+    let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
+    let idle = (!is_kept).then_some(args.idle);
+    let handle = Opening { options: args.options }.session().await?;
+    let folder = std::env::current_dir().unwrap_or_default();
+    registry.enter(&Entry::of_this_process(name.clone(), folder, now_ms())).map_err(unusable)?;
+    let mut signals = Signals::listen();
+    let ended = serve(handle, &socket, idle, async move { signals.next().await }).await;
+    registry.leave(&name);
+    ended.map_err(unusable)
+}
+
+/// Lists the open sessions.
+pub(crate) fn list(output: Output) -> Exit {
+    let sessions = match registry().and_then(|registry| registry.sessions().map_err(|error| unreadable(&error))) {
+        Ok(sessions) => sessions,
+        Err(refusal) => return refusal.print(output),
+    };
+    if output.json {
+        print_json(&sessions);
+        return Exit::OK;
+    }
+    for entry in &sessions {
+        let minutes = now_ms().saturating_sub(entry.since_ms) / 60_000;
+        let folder = plain(&entry.folder.display().to_string());
+        print_text(&format!("{}  process {}  {minutes} min  {folder}\n", entry.name, entry.process));
+    }
+    if !output.quiet {
+        say(&counted(sessions.len(), "session"));
+    }
+    Exit::OK
+}
+
+/// Carries out a command on an open session. Any but `close` starts one if there is none.
+pub(crate) async fn call(call: VerbCall, output: Output) -> Exit {
+    match called(call, output).await {
+        Ok(exit) => exit,
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
+    let (registry, name) = place(&call.name)?;
+    if call.is_for_all {
+        let sessions = registry.sessions().map_err(|error| unreadable(&error))?;
+        for entry in &sessions {
+            close(&registry, &entry.name, output).await?;
+        }
+        return Ok(Exit::OK);
+    }
+    let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
+    let mut client = match Client::connect(&socket).await {
+        Ok(client) => client,
+        Err(_) if call.tool == "browser_close" => {
+            let why = format!("there is no open session {name}");
+            return Err(Refusal::invalid(ErrorCode::Usage, why));
+        }
+        Err(_) => {
+            spawn(&registry, &name, &[]).await?;
+            if !output.quiet {
+                say(&format!("started the session {name}; `cuebook close` ends it"));
+            }
+            Client::connect(&socket).await.map_err(|error| unreadable(&error))?
+        }
+    };
+    let mut reply = client.call(call.tool, call.arguments).await.map_err(|error| gone(&name, &error))?;
+    loop {
+        match reply {
+            Reply::Question { text, grant } => {
+                let allowed = asked(&text, grant.as_deref(), output).await;
+                reply = client.answer(allowed).await.map_err(|error| gone(&name, &error))?;
+            }
+            Reply::Answer(answer) => return Ok(print(&answer, output)),
+            Reply::Ended(log) => {
+                if let Some(log) = log.filter(|_| !output.quiet) {
+                    say(&format!("log: {}", plain(&log)));
+                }
+                return Ok(Exit::OK);
+            }
+            Reply::Refused(why) => return Err(Refusal::invalid(ErrorCode::Usage, why)),
+            _ => return Err(Refusal::invalid(ErrorCode::Usage, "an answer of another version")),
+        }
+    }
+}
+
+async fn close(registry: &Registry, name: &str, output: Output) -> Result<(), Refusal> {
+    let socket = registry.socket(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
+    let mut client = Client::connect(&socket).await.map_err(|error| gone(name, &error))?;
+    client.call("browser_close", Map::new()).await.map_err(|error| gone(name, &error))?;
+    if !output.quiet {
+        say(&format!("closed {name}"));
+    }
+    Ok(())
+}
+
+/// Asks the person at the terminal. Without one, no consent is given.
+async fn asked(text: &str, grant: Option<&str>, output: Output) -> bool {
+    let request = ConfirmRequest { question: text.to_owned(), grant: grant.map(str::to_owned) };
+    let deadline = Deadline::after(Instant::now(), PATIENCE);
+    matches!(Terminal::new(output.json).confirm(&request, deadline).await, ConfirmReply::Yes(_))
+}
+
+fn print(answer: &Answer, output: Output) -> Exit {
+    if output.json {
+        print_json(answer);
+    } else {
+        print_text(&plain_lines(&answer.to_string()));
+        print_text("\n");
+    }
+    match (&answer.report, &answer.error) {
+        (_, None) => Exit::OK,
+        (Some(report), Some(_)) => Exit::of(RunReport::clone(report).result),
+        (None, Some(_)) => Exit::of(RunResult::Invalid),
+    }
+}
+
+fn registry() -> Result<Registry, Refusal> {
+    Registry::at(environment::session_root()).map_err(|error| unreadable(&error))
+}
+
+/// The registry, and the name of the session: as stated, or one for the project.
+fn place(name: &SessionName) -> Result<(Registry, String), Refusal> {
+    let name = name.session.clone().unwrap_or_else(|| named_by(&project()));
+    Ok((registry()?, name))
+}
+
+/// The folder of the project: the next one up with a repository in it, else this one.
+fn project() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned()
+}
+
+/// A name of a folder for people, and a digest of its path.
+fn named_by(folder: &Path) -> String {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut digest = DefaultHasher::new();
+    folder.hash(&mut digest);
+    let shown = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let shown: String = shown.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
+    format!("{shown}-{:08x}", digest.finish() & 0xffff_ffff)
+}
+
+/// Starts the server of a session as a process of its own, and waits until it listens.
+async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) -> Result<(), Refusal> {
+    let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::NoBrowser, error.to_string());
+    let socket = registry.socket(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
+    let messages = registry.messages(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
+    let program = std::env::current_exe().map_err(unusable)?;
+    let mut server = std::process::Command::new(program)
+        .arg("serve")
+        .args(flags)
+        .env("CUEBOOK_SESSION", name)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&messages).map_err(unusable)?)
+        .spawn()
+        .map_err(unusable)?;
+    let until = Instant::now() + STARTING;
+    loop {
+        if Client::connect(&socket).await.is_ok() {
+            return Ok(());
+        }
+        let ended = server.try_wait().map_err(unusable)?;
+        if ended.is_some() || Instant::now() >= until {
+            server.kill().ok();
+            let mut said = String::new();
+            let read = std::fs::File::open(&messages).map(|file| file.take(4_000).read_to_string(&mut said));
+            read.ok();
+            let why = if said.trim().is_empty() { "it did not start in time".to_owned() } else { plain(said.trim()) };
+            return Err(Refusal::unusable(ErrorCode::NoBrowser, format!("the session {name} did not start: {why}")));
+        }
+        tokio::time::sleep(BEAT).await;
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> Refusal {
+    Refusal::unusable(ErrorCode::Unreadable, format!("the folder of sessions cannot be used: {error}"))
+}
+
+fn gone(name: &str, error: &std::io::Error) -> Refusal {
+    let why = format!("the session {name} ended meanwhile: {error}; the next command starts a new one");
+    Refusal::unusable(ErrorCode::BrowserGone, why)
+}

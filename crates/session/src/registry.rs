@@ -1,0 +1,169 @@
+//! The sessions of a user on this machine: where their sockets are, and which of them are alive.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::VERSION;
+
+/// The longest name of a session, in bytes: the path of a socket is bounded.
+const NAME: usize = 40;
+
+/// A name that a session may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a session's name has 1 to 40 letters, digits, `-` and `_`")]
+pub struct BadName;
+
+/// A folder with the sockets of sessions, which nobody else can enter.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    folder: PathBuf,
+}
+
+/// What is known of a session without asking it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Process that serves it.
+    pub process: u32,
+    /// Version of the program that serves it.
+    pub version: String,
+    /// Folder in which it was started.
+    pub folder: PathBuf,
+    /// When it was started, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// Folder of its log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+impl Entry {
+    /// A session of this process, with this version.
+    #[must_use]
+    pub fn of_this_process(name: String, folder: PathBuf, since_ms: u64) -> Self {
+        Self { name, process: std::process::id(), version: VERSION.to_owned(), folder, since_ms, log: None }
+    }
+}
+
+impl Registry {
+    /// The registry in a folder, which is made for its owner alone if it is not there.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or others can enter it.
+    pub fn at(folder: PathBuf) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let found = std::fs::symlink_metadata(&folder)?;
+        let is_own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0;
+        if !is_own {
+            let why = format!("{} must be a folder that its owner alone can enter", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self { folder })
+    }
+
+    /// The socket of a session.
+    ///
+    /// # Errors
+    /// [`BadName`]
+    pub fn socket(&self, name: &str) -> Result<PathBuf, BadName> {
+        self.file(name, "sock")
+    }
+
+    /// The file for what the server of a session says on standard error.
+    ///
+    /// # Errors
+    /// [`BadName`]
+    pub fn messages(&self, name: &str) -> Result<PathBuf, BadName> {
+        self.file(name, "log")
+    }
+
+    fn file(&self, name: &str, extension: &str) -> Result<PathBuf, BadName> {
+        let is_name = (1..=NAME).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        if is_name { Ok(self.folder.join(format!("{name}.{extension}"))) } else { Err(BadName) }
+    }
+
+    /// Writes down a session that is served now.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn enter(&self, entry: &Entry) -> io::Result<()> {
+        let path = self.file(&entry.name, "json").map_err(io::Error::other)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(&serde_json::to_vec(entry)?)
+    }
+
+    /// Removes a session.
+    pub fn leave(&self, name: &str) {
+        for extension in ["sock", "json", "log"] {
+            if let Ok(path) = self.file(name, extension) {
+                // Another one may have swept it.
+                std::fs::remove_file(path).ok();
+            }
+        }
+    }
+
+    /// The sessions that are alive, by name. Those that died are removed.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn sessions(&self) -> io::Result<Vec<Entry>> {
+        let mut alive = Vec::new();
+        for file in std::fs::read_dir(&self.folder)? {
+            let path = file?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let read = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok());
+            let Some(entry) = read else { continue };
+            match self.is_alive(&entry.name) {
+                true => alive.push(entry),
+                false => self.leave(&entry.name),
+            }
+        }
+        alive.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(alive)
+    }
+
+    /// The entry of a session that is alive.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Entry> {
+        self.sessions().ok()?.into_iter().find(|entry| entry.name == name)
+    }
+
+    fn is_alive(&self, name: &str) -> bool {
+        self.socket(name).is_ok_and(|socket| UnixStream::connect(socket).is_ok())
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_the_folder() {
+        let folder = std::env::temp_dir().join(format!("cuebook-registry-{}", std::process::id()));
+        let registry = Registry::at(folder.clone()).unwrap();
+        for name in ["", "../a", "a/b", "a b", &"x".repeat(41)] {
+            assert_eq!(registry.socket(name), Err(BadName), "{name}");
+        }
+        let entry = Entry::of_this_process("a".to_owned(), folder.clone(), 0);
+        registry.enter(&entry).unwrap();
+        assert_eq!(registry.sessions().unwrap(), [], "nobody listens");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "and it is swept");
+        std::fs::remove_dir(folder).unwrap();
+    }
+}

@@ -1,0 +1,73 @@
+//! What a client and the server of a session send each other: one JSON document a line.
+
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use crate::answer::Answer;
+
+/// The version that a client and its server must share.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The longest line, in bytes.
+const LINE: u64 = 16 << 20;
+
+/// A message of a client.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub(crate) enum Asked {
+    /// Calls a tool of [`ToolSet::All`](crate::ToolSet::All).
+    Call {
+        version: String,
+        tool: String,
+        #[serde(default)]
+        arguments: Map<String, Value>,
+    },
+    /// Answers the question of the call before.
+    Confirm { allowed: bool },
+}
+
+/// A message of a server.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub(crate) enum Told {
+    /// The call goes on once this is answered.
+    Question {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
+    },
+    /// The call is over.
+    Answer { answer: Box<Answer> },
+    /// The session has ended as it was asked to; where its log is.
+    Ended {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<String>,
+    },
+    /// The message was not one that this server takes.
+    Refused { why: String },
+}
+
+/// Reads a message; `None` at the end.
+pub(crate) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<T>> {
+    let mut line = Vec::new();
+    let read = from.take(LINE).read_until(b'\n', &mut line).await?;
+    match line.last() {
+        None => Ok(None),
+        Some(b'\n') => serde_json::from_slice(&line).map(Some).map_err(io::Error::from),
+        Some(_) if u64::try_from(read).is_ok_and(|read| read >= LINE) => {
+            Err(io::Error::other("a message is longer than 16 MiB"))
+        }
+        Some(_) => Err(io::Error::other("the message ends halfway")),
+    }
+}
+
+/// Writes a message.
+pub(crate) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line).await?;
+    to.flush().await
+}
