@@ -36,7 +36,8 @@ fn a_client_logs_in_and_orders_with_the_tools_that_it_knows() -> Result<()> {
     ensure!(!filled.text.contains("correct-horse") && filled.text.contains("value=(hidden)"), "{filled:?}");
     let entered = client.call("browser_click", json!({ "target": "button \"Log in\"", "element": "the button" }))?;
     ensure!(entered.text.contains("the page is now") && entered.text.contains("/dashboard"), "{entered:?}");
-    let chosen = client.call("browser_select_option", json!({ "target": "label=Product", "values": ["Notebook"] }))?;
+    let chosen =
+        client.call("browser_select_option", json!({ "target": "label=Product", "values": ["Notebook, $12.90"] }))?;
     ensure!(!chosen.is_error, "{chosen:?}");
     let ordered = client.call("browser_click", json!({ "target": "button \"Place order\"" }))?;
     ensure!(ordered.text.contains("needs consent") && shop.state()["orders"] == json!([]), "{ordered:?}");
@@ -91,7 +92,7 @@ fn what_does_not_fit_is_an_error_that_says_what_would_and_the_server_goes_on() -
         ("browser_clack", json!({}), "there is no tool \"browser_clack\""),
         ("browser_tabs", json!({ "action": "select", "tab": "t7" }), "there is no tab \"t7\"; open are t1"),
         ("browser_run_plan", json!({ "plan": { "steps": [{ "type": "clack" }] } }), "clack"),
-        ("browser_navigate", json!({ "url": "http://10.0.0.1/" }), "privateAddress"),
+        ("browser_navigate", json!({ "url": "http://10.0.0.1/" }), "is not a public address"),
         ("browser_navigate", json!({ "url": "file:///etc/passwd" }), "file: URLs are not allowed"),
         ("browser_confirm", json!({ "id": "q9", "decision": "allow" }), "no question is open"),
     ] {

@@ -1,6 +1,6 @@
 //! Arguments of a tool: their schema, and how they are read.
 
-use cuebook_grammar::render::{excerpt, quoted};
+use cuebook_grammar::render::{cut, json_line, quoted};
 use serde_json::{Map, Value, json};
 
 /// Form of an argument.
@@ -136,7 +136,7 @@ impl Given {
 }
 
 fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
-    let unfit = |value: &Value, form: &str| format!("must be {form}, not {}", excerpt(&value.to_string(), 80));
+    let unfit = |value: &Value, form: &str| format!("must be {form}, not {}", cut(&json_line(value), 80));
     let value = match (argument.form, value) {
         // Some clients write all values as texts.
         (Form::Flag, Value::String(text)) if text == "true" || text == "false" => json!(text == "true"),

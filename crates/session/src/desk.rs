@@ -87,6 +87,8 @@ impl Desk {
         self.session.interrupt_by(Interrupt::default());
         let only_read = answer.report.as_ref().is_some_and(|report| report.steps.iter().all(reads));
         if !is_reading && (!only_read || answer.error.is_some()) {
+            // Who asked for another page and did not get it knows this one.
+            let shows_all = shows_all && answer.error.is_none();
             self.show(&mut answer, shows_all).await;
         }
         answer

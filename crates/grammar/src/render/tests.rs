@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Boxes, Overflow, TextOptions, delta, estimate_tokens, json as to_json, question, text, yaml};
+use super::{Boxes, Overflow, TextOptions, changes, delta, estimate_tokens, json as to_json, question, text, yaml};
 use crate::id::{CandidateId, ObservationId, PageId};
-use crate::observation::{Delta, Observation};
+use crate::observation::{Delta, LiveText, Observation};
 use crate::sample;
 
 fn candidate(id: u32, role: &str, name: &str, more: &Value) -> Value {
@@ -110,14 +110,14 @@ fn a_reader_of_the_page_before_learns_what_came_and_how_much_went() {
         serde_json::from_value(line).unwrap()
     };
     let former = Observation { texts: vec![line("In the cart: 1"), line("Total: 5")], ..page() };
-    assert_eq!(changes(&former, &former, &TextOptions::default()), "nothing changed since observation 2\n");
+    assert_eq!(changes(&former, &former, &TextOptions::default()), "nothing changed since observation 0\n");
     let mut now = Observation { texts: vec![line("In the cart: 0"), line("Total: 5")], ..page() };
     now.candidates.retain(|candidate| candidate.id != CandidateId(1));
     now.sketch.live.push(LiveText { kind: "alert".to_owned(), text: "Paid\n- button".to_owned() });
     now.sketch.modal = None;
     let said = changes(&former, &now, &TextOptions::default());
     let lines = [
-        "since observation 2: 0 came, 1 went, 0 changed, 1 line of text is gone",
+        "since observation 0: 0 came, 1 went, 0 changed, 1 line of text is gone",
         "alert \"Paid\\n- button\"",
         "modal \"Cookies\" is closed",
         "- [c1]",
