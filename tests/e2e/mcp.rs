@@ -39,7 +39,7 @@ fn a_client_logs_in_and_orders_with_the_tools_that_it_knows() -> Result<()> {
     let chosen =
         client.call("browser_select_option", json!({ "target": "label=Product", "values": ["Notebook, $12.90"] }))?;
     ensure!(!chosen.is_error, "{chosen:?}");
-    let ordered = client.call("browser_click", json!({ "target": "button \"Place order\"" }))?;
+    let ordered = client.call("browser_click", json!({ "target": "button \"Order\"" }))?;
     ensure!(ordered.text.contains("needs consent") && shop.state()["orders"] == json!([]), "{ordered:?}");
     let agreed = client.call("browser_confirm", json!({ "id": "q1", "decision": "allow" }))?;
     ensure!(agreed.text.contains("/order/5001") && !agreed.is_error, "{agreed:?}");
