@@ -36,6 +36,7 @@ mod scripts;
 mod secrets;
 mod session;
 mod sharing;
+mod shell;
 mod site;
 mod stats;
 mod suites;

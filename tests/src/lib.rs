@@ -18,7 +18,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-pub use mcp::{Answered, McpClient};
+pub use mcp::{McpClient, ToolResult};
 pub use person::Person;
 pub use script::Script;
 pub use stage::Stage;

@@ -21,7 +21,7 @@ pub struct McpClient {
 
 /// What a tool answered.
 #[derive(Debug)]
-pub struct Answered {
+pub struct ToolResult {
     /// Its text.
     pub text: String,
     /// `true` if it did not do what it should.
@@ -110,10 +110,10 @@ impl McpClient {
     ///
     /// # Errors
     /// If the server is gone, or answers with an error of the protocol.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Answered> {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult> {
         let result = self.request("tools/call", json!({ "name": tool, "arguments": arguments }))?;
         let content = result["content"].as_array().context("no content")?;
-        Ok(Answered {
+        Ok(ToolResult {
             text: content.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned(),
             is_error: result["isError"] == true,
             pictures: content.iter().filter(|one| one["type"] == "image").count(),

@@ -45,14 +45,26 @@ enum Harness {
     Planner,
     /// Grammars in XGrammar and llguidance
     Masks,
+    /// Every tool of `cuebook mcp`, by another client, and the same work beside Playwright MCP; only if it is named
+    Mcp,
     /// Episodes a minute beside `BrowserGym`'s loop over the same tasks; takes half an hour, so only if it is named
     Browsergym,
 }
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 7] =
-        [Self::Django, Self::Sentences, Self::Exports, Self::Report, Self::Planner, Self::Masks, Self::Browsergym];
+    const DRIVING: [Self; 8] = [
+        Self::Django,
+        Self::Sentences,
+        Self::Exports,
+        Self::Report,
+        Self::Planner,
+        Self::Masks,
+        Self::Mcp,
+        Self::Browsergym,
+    ];
+    /// Those that compare times with other software, in a release build.
+    const COMPARING: [Self; 2] = [Self::Mcp, Self::Browsergym];
 
     fn title(self) -> &'static str {
         match self {
@@ -63,6 +75,7 @@ impl Harness {
             Self::Report => "Pages of runs",
             Self::Planner => "Planner in Python",
             Self::Masks => "Token masks",
+            Self::Mcp => "MCP servers",
             Self::Browsergym => "Beside BrowserGym",
         }
     }
@@ -73,7 +86,7 @@ impl Harness {
             Self::Types | Self::Django => "docs/interop.md",
             Self::Exports => "docs/export.md",
             Self::Planner => "docs/planners.md",
-            Self::Sentences | Self::Report | Self::Masks | Self::Browsergym => "docs/benchmarks.md",
+            Self::Sentences | Self::Report | Self::Masks | Self::Mcp | Self::Browsergym => "docs/benchmarks.md",
         }
     }
 
@@ -87,6 +100,7 @@ impl Harness {
             Self::Report => "interop/reports.py",
             Self::Planner => "interop/planner.py",
             Self::Masks => "interop/masks.py",
+            Self::Mcp => "interop/mcp_servers.py",
             Self::Browsergym => "interop/browsergym_loop.py",
         }
     }
@@ -96,7 +110,7 @@ impl Harness {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let is_wanted = |harness: &Harness| match arguments.only {
         Some(only) => only == *harness,
-        None => *harness != Harness::Browsergym,
+        None => !Harness::COMPARING.contains(harness),
     };
     let mut short = Vec::new();
     if is_wanted(&Harness::Types)
@@ -111,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let cuebook = if driving.contains(&Harness::Exports) {
             // `query` is built nowhere else.
             build_whole_cuebook()?
-        } else if driving.contains(&Harness::Browsergym) {
+        } else if driving.iter().any(|harness| Harness::COMPARING.contains(harness)) {
             build_cuebook_as(BuildProfile::Release)?
         } else {
             build_cuebook()?

@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Serve(Box<StartArgs>),
     /// List the open sessions
     Sessions,
+    /// Write what was done in a session as a plan, by locators
+    Save(SaveArgs),
     /// A command on an open session
     #[command(skip)]
     Verb(Box<VerbCall>),
@@ -303,6 +305,20 @@ pub(crate) struct StartArgs {
     pub(crate) idle: Duration,
     #[command(flatten)]
     pub(crate) options: SessionOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct SaveArgs {
+    /// File to write, which must not exist
+    pub(crate) plan: PathBuf,
+    /// Only the last steps
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
+    /// Enter a secret in a step whose text is not in the log; steps count from 1; can be repeated
+    #[arg(long, value_name = "STEP=SECRET", value_parser = credential)]
+    pub(crate) credential: Vec<(u32, CredentialRef)>,
+    #[command(flatten)]
+    pub(crate) name: SessionName,
 }
 
 #[derive(Args)]
@@ -1042,6 +1058,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "screenshot",
             "tab",
             "batch",
+            "save",
             "start",
             "sessions",
             "close",

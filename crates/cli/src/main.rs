@@ -96,9 +96,11 @@ async fn run(arguments: Arguments) -> Exit {
         #[cfg(unix)]
         Command::Sessions => commands::session::list(output),
         #[cfg(unix)]
+        Command::Save(command) => commands::save::run(&command, output),
+        #[cfg(unix)]
         Command::Verb(command) => commands::session::call(*command, output).await,
         #[cfg(not(unix))]
-        Command::Start(_) | Command::Serve(_) | Command::Sessions | Command::Verb(_) => {
+        Command::Start(_) | Command::Serve(_) | Command::Sessions | Command::Save(_) | Command::Verb(_) => {
             args::without_sockets().print(output)
         }
         Command::Mcp(command) => commands::mcp::run(*command, output).await,

@@ -255,8 +255,9 @@ impl Agent {
         &self.policy
     }
 
-    /// Closes the browser if it was launched for this agent, else the tab if the agent opened it. Dropping the agent
-    /// instead kills a launched browser, and leaves any other one as it is.
+    /// Closes the browser if it was launched for this agent, else the tab if the agent opened it; with
+    /// [`BrowserSource::Tab`](crate::BrowserSource::Tab), what was opened for that tab. Dropping the agent instead kills a
+    /// launched browser, and leaves any other one as it is.
     ///
     /// # Errors
     /// [`AgentError::Close`] if a launched browser had to be killed; [`AgentError::Tab`].

@@ -172,6 +172,12 @@ impl Session {
         Ok(())
     }
 
+    /// The folder of its log; `None` if it is kept in memory.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        self.run.log()
+    }
+
     /// The events of the run, as [`Agent::events`].
     #[must_use]
     pub fn events(&self) -> AgentEvents {

@@ -7,4 +7,4 @@
 
 mod server;
 
-pub use server::{Opened, Server, serve_stdio};
+pub use server::{Opener, Server, serve_stdio};

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Handle, Hint, Order, Progress, Question, Running, Tool, ToolSet};
+use cuebook_session::{Answer, Handle, Hint, Order, Progress, Question, RunningCall, Tool, ToolSet};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction,
     ElicitationSchema, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -31,7 +31,7 @@ const INSTRUCTIONS: &str = "A browser in which every step is checked before and 
     refused: look again. Several steps at once go into browser_run_plan. What needs consent is for the person to decide.";
 
 /// Opens a session, when the first tool is called.
-pub trait Opened: Send + Sync + 'static {
+pub trait Opener: Send + Sync + 'static {
     /// A new session, or why there is none.
     fn open(&self) -> impl Future<Output = Result<Handle, String>> + Send;
 }
@@ -49,7 +49,7 @@ pub struct Server<O> {
 struct Waiting {
     id: String,
     question: Question,
-    running: Running,
+    running: RunningCall,
     since: Instant,
 }
 
@@ -60,7 +60,7 @@ impl<O> fmt::Debug for Server<O> {
     }
 }
 
-impl<O: Opened> Server<O> {
+impl<O: Opener> Server<O> {
     /// A server with these tools. It opens its session at the first call.
     #[must_use]
     pub fn new(opens: O, tools: ToolSet) -> Self {
@@ -167,7 +167,7 @@ impl<O: Opened> Server<O> {
     /// Follows a call to its end, or to a question that the client cannot pass on.
     async fn attend(
         &self,
-        mut running: Running,
+        mut running: RunningCall,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, String> {
         loop {
@@ -194,7 +194,7 @@ impl<O: Opened> Server<O> {
     }
 
     /// Keeps a call until its question is answered by a tool.
-    async fn put_off(&self, question: Question, running: Running) -> Result<CallToolResult, String> {
+    async fn put_off(&self, question: Question, running: RunningCall) -> Result<CallToolResult, String> {
         let grant = question.grant.as_ref().map_or_else(String::new, |grant| {
             format!("\nThe server asks no more if it is started with --grant {grant}")
         });
@@ -274,7 +274,7 @@ async fn asked_through(context: &RequestContext<RoleServer>, question: &str) -> 
     }
 }
 
-impl<O: Opened> ServerHandler for Server<O> {
+impl<O: Opener> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("cuebook", env!("CARGO_PKG_VERSION"));
@@ -309,7 +309,7 @@ impl<O: Opened> ServerHandler for Server<O> {
 ///
 /// # Errors
 /// Why the connection did not come about.
-pub async fn serve_stdio<O: Opened>(opens: O, tools: ToolSet) -> Result<Option<String>, String> {
+pub async fn serve_stdio<O: Opener>(opens: O, tools: ToolSet) -> Result<Option<String>, String> {
     let server = std::sync::Arc::new(Server::new(opens, tools));
     let running = server.clone().serve(rmcp::transport::stdio()).await.map_err(|error| error.to_string())?;
     running.waiting().await.map_err(|error| error.to_string())?;

@@ -80,11 +80,11 @@ fn object(arguments: &[Argument]) -> Value {
     json!({ "type": "object", "properties": properties, "required": needed, "additionalProperties": false })
 }
 
-/// The arguments of a call, which fit their schema.
+/// The arguments of one call, which fit their schema.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given(Map<String, Value>);
+pub(crate) struct Arguments(Map<String, Value>);
 
-impl Given {
+impl Arguments {
     /// Reads what a client sent.
     ///
     /// # Errors
@@ -154,7 +154,9 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
         (Form::One(words), Value::String(word)) if words.contains(&word.as_str()) => Ok(value),
         (Form::Objects(members), Value::Array(objects)) => {
             let read = objects.iter().map(|object| match object {
-                Value::Object(object) => Given::read("an entry", members, object.clone()).map(|it| Value::Object(it.0)),
+                Value::Object(object) => {
+                    Arguments::read("an entry", members, object.clone()).map(|it| Value::Object(it.0))
+                }
                 other => Err(unfit(other, "objects")),
             });
             read.collect::<Result<Vec<_>, _>>().map(Value::Array)
@@ -179,8 +181,8 @@ mod tests {
         may("doubleClick", Form::Flag, "twice"),
     ];
 
-    fn read(sent: Value) -> Result<Given, String> {
-        Given::read("click", &CLICK, sent.as_object().cloned().unwrap_or_default())
+    fn read(sent: Value) -> Result<Arguments, String> {
+        Arguments::read("click", &CLICK, sent.as_object().cloned().unwrap_or_default())
     }
 
     #[test]

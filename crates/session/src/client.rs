@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::answer::Answer;
-use crate::wire::{Asked, Told, VERSION, read, write};
+use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
 /// A connection to a session.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ impl Client {
     /// # Errors
     /// If the session ends meanwhile.
     pub async fn call(&mut self, tool: &str, arguments: Map<String, Value>) -> io::Result<Reply> {
-        let asked = Asked::Call { version: VERSION.to_owned(), tool: tool.to_owned(), arguments };
-        write(&mut self.to, &asked).await?;
+        let message = ClientMessage::Call { version: VERSION.to_owned(), tool: tool.to_owned(), arguments };
+        write(&mut self.to, &message).await?;
         self.next().await
     }
 
@@ -62,18 +62,18 @@ impl Client {
     /// # Errors
     /// If the session ends meanwhile.
     pub async fn answer(&mut self, allowed: bool) -> io::Result<Reply> {
-        write(&mut self.to, &Asked::Confirm { allowed }).await?;
+        write(&mut self.to, &ClientMessage::Confirm { allowed }).await?;
         self.next().await
     }
 
     async fn next(&mut self) -> io::Result<Reply> {
-        let told = read::<Told>(&mut self.from).await?;
-        let told = told.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the session has ended"))?;
-        Ok(match told {
-            Told::Question { text, grant } => Reply::Question { text, grant },
-            Told::Answer { answer } => Reply::Answer(answer),
-            Told::Ended { log } => Reply::Ended(log),
-            Told::Refused { why } => Reply::Refused(why),
+        let message = read::<ServerMessage>(&mut self.from).await?;
+        let message = message.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the session has ended"))?;
+        Ok(match message {
+            ServerMessage::Question { text, grant } => Reply::Question { text, grant },
+            ServerMessage::Answer { answer } => Reply::Answer(answer),
+            ServerMessage::Ended { log } => Reply::Ended(log),
+            ServerMessage::Refused { why } => Reply::Refused(why),
         })
     }
 }

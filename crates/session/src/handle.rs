@@ -13,13 +13,14 @@ use crate::desk::Desk;
 /// The session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the session has ended")]
-pub struct Gone;
+pub struct SessionEnded;
 
 /// Speaks to a session. Calls of all clones are carried out one after another. The session ends with
 /// [`end`](Self::end), or when the last handle is dropped.
 #[derive(Clone, Debug)]
 pub struct Handle {
     jobs: mpsc::Sender<Job>,
+    log: Option<String>,
 }
 
 enum Job {
@@ -38,19 +39,19 @@ pub enum Progress {
 
 /// A call that is carried out. Dropping it interrupts the call before it sends further input.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCall {
     progress: mpsc::Receiver<Progress>,
     interrupt: Interrupt,
     is_done: bool,
 }
 
-impl Running {
+impl RunningCall {
     /// What comes next.
     ///
     /// # Errors
-    /// [`Gone`] if the session ended before the call did.
-    pub async fn next(&mut self) -> Result<Progress, Gone> {
-        let next = self.progress.recv().await.ok_or(Gone);
+    /// [`SessionEnded`] if the session ended before the call did.
+    pub async fn next(&mut self) -> Result<Progress, SessionEnded> {
+        let next = self.progress.recv().await.ok_or(SessionEnded);
         self.is_done = !matches!(next, Ok(Progress::Asks(_)));
         next
     }
@@ -61,7 +62,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         if !self.is_done {
             self.interrupt.trigger();
@@ -75,27 +76,34 @@ impl Handle {
     #[must_use]
     pub fn start(session: Session, questions: mpsc::Receiver<Question>, opens_loopback: bool) -> Self {
         let (jobs, receiver) = mpsc::channel(16);
+        let log = session.log().map(str::to_owned);
         tokio::spawn(serve(Desk::new(session, opens_loopback), receiver, questions));
-        Self { jobs }
+        Self { jobs, log }
+    }
+
+    /// The folder of the log; `None` if it is kept in memory.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        self.log.as_deref()
     }
 
     /// Begins a call, after those that were begun before.
     ///
     /// # Errors
-    /// [`Gone`]
-    pub async fn begin(&self, request: Request) -> Result<Running, Gone> {
+    /// [`SessionEnded`]
+    pub async fn begin(&self, request: Request) -> Result<RunningCall, SessionEnded> {
         let interrupt = Interrupt::default();
         let (progress, receiver) = mpsc::channel(1);
         let job = Job::Call { request, interrupt: interrupt.clone(), progress };
-        self.jobs.send(job).await.map_err(|_| Gone)?;
-        Ok(Running { progress: receiver, interrupt, is_done: false })
+        self.jobs.send(job).await.map_err(|_| SessionEnded)?;
+        Ok(RunningCall { progress: receiver, interrupt, is_done: false })
     }
 
     /// Carries out a call, denying whatever it asks.
     ///
     /// # Errors
-    /// [`Gone`]
-    pub async fn call(&self, request: Request) -> Result<Answer, Gone> {
+    /// [`SessionEnded`]
+    pub async fn call(&self, request: Request) -> Result<Answer, SessionEnded> {
         let mut running = self.begin(request).await?;
         loop {
             match running.next().await? {
@@ -108,11 +116,11 @@ impl Handle {
     /// Ends the session, and returns its agent and the report of all of its steps.
     ///
     /// # Errors
-    /// [`Gone`] if it had ended already.
-    pub async fn end(&self) -> Result<(Agent, RunReport), Gone> {
+    /// [`SessionEnded`] if it had ended already.
+    pub async fn end(&self) -> Result<(Agent, RunReport), SessionEnded> {
         let (sender, receiver) = oneshot::channel();
-        self.jobs.send(Job::End(sender)).await.map_err(|_| Gone)?;
-        receiver.await.map_err(|_| Gone)
+        self.jobs.send(Job::End(sender)).await.map_err(|_| SessionEnded)?;
+        receiver.await.map_err(|_| SessionEnded)
     }
 }
 

@@ -35,9 +35,9 @@ pub use call::{Call, Request};
 #[cfg(unix)]
 pub use client::{Client, Reply};
 pub use consent::{Asker, Question};
-pub use handle::{Gone, Handle, Progress, Running};
+pub use handle::{Handle, Progress, RunningCall, SessionEnded};
 #[cfg(unix)]
 pub use registry::{BadName, Entry, Registry};
 #[cfg(unix)]
-pub use server::serve;
+pub use server::{Listener, serve};
 pub use tools::{Hint, Order, Tool, ToolSet, Verb};

@@ -27,7 +27,6 @@ pub struct Registry {
 /// What is known of a session without asking it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[non_exhaustive]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -100,8 +99,18 @@ impl Registry {
         file.write_all(&serde_json::to_vec(entry)?)
     }
 
-    /// Removes a session.
+    /// Removes a session of this process. Another one may have its name by now.
     pub fn leave(&self, name: &str) {
+        if self.read(name).is_some_and(|entry| entry.process == std::process::id()) {
+            self.sweep(name);
+        }
+    }
+
+    fn read(&self, name: &str) -> Option<Entry> {
+        serde_json::from_slice(&std::fs::read(self.file(name, "json").ok()?).ok()?).ok()
+    }
+
+    fn sweep(&self, name: &str) {
         for extension in ["sock", "json", "log"] {
             if let Ok(path) = self.file(name, extension) {
                 // Another one may have swept it.
@@ -121,11 +130,10 @@ impl Registry {
             if path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
-            let read = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok());
-            let Some(entry) = read else { continue };
-            match self.is_alive(&entry.name) {
-                true => alive.push(entry),
-                false => self.leave(&entry.name),
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            match self.read(&name) {
+                Some(entry) if self.is_alive(&name) => alive.push(entry),
+                _ => self.sweep(&name),
             }
         }
         alive.sort_by(|a, b| a.name.cmp(&b.name));

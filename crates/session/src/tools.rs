@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{Argument, Form, Given, may, needed, schema};
+use crate::arguments::{Argument, Arguments, Form, may, needed, schema};
 use crate::call::{Call, Request};
 
 /// A choice of tools.
@@ -75,15 +75,7 @@ pub struct Tool {
     pub verb: Option<Verb>,
     /// What it takes.
     pub arguments: &'static [Argument],
-    order: fn(&Given) -> Result<Made, String>,
-}
-
-/// What a tool makes of its arguments, before the tab is known.
-#[derive(Debug)]
-enum Made {
-    Call(Call, bool),
-    Confirm { id: String, is_agreed: bool },
-    Close,
+    order: fn(&Arguments) -> Result<Order, String>,
 }
 
 const fn verb(name: &'static str, aliases: &'static [&'static str], places: &'static [&'static str]) -> Option<Verb> {
@@ -118,7 +110,7 @@ const CORE: [Tool; 20] = [
         about: "Opens a URL and shows the page.",
         hint: Hint::Moves,
         arguments: &[needed("url", Form::Text, "The address"), TAB],
-        order: |given| Ok(Made::Call(Call::Open(text(given, "url")), true)),
+        order: |given| call(Call::Open(text(given, "url")), true),
     },
     Tool {
         name: "browser_navigate_back",
@@ -137,7 +129,7 @@ const CORE: [Tool; 20] = [
                 changed.",
         hint: Hint::Reads,
         arguments: &[TAB],
-        order: |_| Ok(Made::Call(Call::Look, true)),
+        order: |_| call(Call::Look, true),
     },
     Tool {
         name: "browser_find",
@@ -285,11 +277,11 @@ const CORE: [Tool; 20] = [
             TAB,
         ],
         order: |given| match (given.text("text"), given.text("textGone"), given.number("time")) {
-            (Some(text), None, None) => Ok(Made::Call(Call::Wait { text: text.to_owned(), is_gone: false }, false)),
-            (None, Some(text), None) => Ok(Made::Call(Call::Wait { text: text.to_owned(), is_gone: true }, false)),
+            (Some(text), None, None) => call(Call::Wait { text: text.to_owned(), is_gone: false }, false),
+            (None, Some(text), None) => call(Call::Wait { text: text.to_owned(), is_gone: true }, false),
             (None, None, Some(time)) => {
                 let time = Duration::try_from_secs_f64(time).map_err(|error| format!("time: {error}"))?;
-                Ok(Made::Call(Call::Pause(time), false))
+                call(Call::Pause(time), false)
             }
             _ => Err("browser_wait_for takes one of text, textGone and time".to_owned()),
         },
@@ -337,14 +329,14 @@ const CORE: [Tool; 20] = [
         ],
         order: |given| {
             let tab = given.text("tab").map(str::to_owned);
-            let call = match (given.text("action"), tab) {
+            let what = match (given.text("action"), tab) {
                 (Some("new"), _) => Call::NewTab(given.text("url").map(str::to_owned)),
                 (Some("select"), Some(tab)) => Call::SelectTab(tab),
                 (Some("select"), None) => return Err("browser_tabs needs tab to select one".to_owned()),
                 (Some("close"), tab) => Call::CloseTab(tab),
                 _ => Call::Tabs,
             };
-            Ok(Made::Call(call, true))
+            call(what, true)
         },
     },
     Tool {
@@ -391,7 +383,7 @@ const CORE: [Tool; 20] = [
         ],
         order: |given| {
             let plan = given.value("plan").cloned().unwrap_or_default();
-            Ok(Made::Call(Call::Plan { plan, is_dry: given.is_set("dryRun") }, false))
+            call(Call::Plan { plan, is_dry: given.is_set("dryRun") }, false)
         },
     },
     Tool {
@@ -404,7 +396,7 @@ const CORE: [Tool; 20] = [
             needed("id", Form::Text, "Id of the question"),
             needed("decision", Form::One(&["allow", "deny"]), "What the person decided"),
         ],
-        order: |given| Ok(Made::Confirm { id: text(given, "id"), is_agreed: given.text("decision") == Some("allow") }),
+        order: |given| Ok(Order::Confirm { id: text(given, "id"), is_agreed: given.text("decision") == Some("allow") }),
     },
     Tool {
         name: "browser_close",
@@ -413,7 +405,7 @@ const CORE: [Tool; 20] = [
         about: "Ends the session and closes its browser. The next call starts a new one.",
         hint: Hint::Moves,
         arguments: &[],
-        order: |_| Ok(Made::Close),
+        order: |_| Ok(Order::Close),
     },
 ];
 
@@ -426,8 +418,8 @@ const LOOK: Tool = Tool {
     hint: Hint::Reads,
     arguments: &[may("url", Form::Text, "Address to open first"), TAB],
     order: |given| {
-        let call = given.text("url").map_or(Call::Look, |url| Call::Open(url.to_owned()));
-        Ok(Made::Call(call, true))
+        let what = given.text("url").map_or(Call::Look, |url| Call::Open(url.to_owned()));
+        call(what, true)
     },
 };
 
@@ -510,30 +502,32 @@ impl Tool {
     /// # Errors
     /// What does not fit, and what the tool takes.
     pub fn order(&self, sent: Map<String, Value>) -> Result<Order, String> {
-        let given = Given::read(self.name, self.arguments, sent)?;
-        Ok(match (self.order)(&given)? {
-            Made::Call(call, shows_all) => {
-                // A tool for tabs names the tab that it is about, not the one to work in.
-                let of_tab = !matches!(call, Call::SelectTab(_) | Call::CloseTab(_) | Call::NewTab(_) | Call::Tabs);
-                let tab = given.text("tab").filter(|_| of_tab).map(str::to_owned);
-                Order::Call(Request { tab, call, shows_all })
-            }
-            Made::Confirm { id, is_agreed } => Order::Confirm { id, is_agreed },
-            Made::Close => Order::Close,
-        })
+        let given = Arguments::read(self.name, self.arguments, sent)?;
+        let mut order = (self.order)(&given)?;
+        if let Order::Call(request) = &mut order {
+            // A tool for tabs names the tab that it is about, not the one to work in.
+            let of_tab = !matches!(request.call, Call::SelectTab(_) | Call::CloseTab(_) | Call::NewTab(_) | Call::Tabs);
+            request.tab = given.text("tab").filter(|_| of_tab).map(str::to_owned);
+        }
+        Ok(order)
     }
 }
 
-fn text(given: &Given, name: &str) -> String {
+fn text(given: &Arguments, name: &str) -> String {
     given.text(name).unwrap_or_default().to_owned()
 }
 
-fn act(steps: Vec<Value>) -> Result<Made, String> {
-    Ok(Made::Call(Call::Act(steps), false))
+/// A call, which shows the whole page afterwards or what changed.
+fn call(call: Call, shows_all: bool) -> Result<Order, String> {
+    Ok(Order::Call(Request { tab: None, call, shows_all }))
+}
+
+fn act(steps: Vec<Value>) -> Result<Order, String> {
+    call(Call::Act(steps), false)
 }
 
 /// A step on the target of a call, explained by the words for it.
-fn step(verb: &str, given: &Given) -> Map<String, Value> {
+fn step(verb: &str, given: &Arguments) -> Map<String, Value> {
     let mut step = Map::from_iter([("type".to_owned(), json!(verb))]);
     if let Some(target) = given.text("target").or_else(|| given.text("selector")) {
         step.insert("targetRef".to_owned(), json!(target));
@@ -549,7 +543,7 @@ fn entered(
     mut step: Map<String, Value>,
     member: &str,
     from: &str,
-    given: &Given,
+    given: &Arguments,
 ) -> Result<Map<String, Value>, String> {
     let credential = given.text("credential").or_else(|| given.text("credential_ref"));
     match (given.text(from), credential) {
@@ -560,7 +554,7 @@ fn entered(
     Ok(step)
 }
 
-fn filled(field: &Given) -> Result<Value, String> {
+fn filled(field: &Arguments) -> Result<Value, String> {
     let value = field.text("value");
     let step = match field.text("type").unwrap_or("textbox") {
         "checkbox" => {
@@ -586,7 +580,7 @@ fn filled(field: &Given) -> Result<Value, String> {
 }
 
 /// Reads the page or an element. A schema that states nothing is read as Markdown.
-fn read(given: &Given, mode: Option<&str>) -> Result<Made, String> {
+fn read(given: &Arguments, mode: Option<&str>) -> Result<Order, String> {
     let schema = given.value("schema").filter(|schema| schema.as_object().is_none_or(|members| !members.is_empty()));
     let mut query = match schema {
         Some(schema) => json!({ "kind": "schema", "schema": schema }),
@@ -603,10 +597,10 @@ fn read(given: &Given, mode: Option<&str>) -> Result<Made, String> {
 }
 
 /// The call of an action of `browser_dom`.
-fn dom(given: &Given) -> Result<Made, String> {
+fn dom(given: &Arguments) -> Result<Order, String> {
     match given.text("action") {
         Some("goto") => match given.text("url").or_else(|| given.text("selector")) {
-            Some(url) => Ok(Made::Call(Call::Open(url.to_owned()), true)),
+            Some(url) => call(Call::Open(url.to_owned()), true),
             None => Err("goto needs url".to_owned()),
         },
         Some("extract") => read(given, given.text("mode")),
@@ -618,12 +612,12 @@ fn dom(given: &Given) -> Result<Made, String> {
         }
         _ => {
             let shows_all = given.text("action") == Some("click");
-            Ok(Made::Call(Call::Act(dom_steps(given)?), shows_all))
+            call(Call::Act(dom_steps(given)?), shows_all)
         }
     }
 }
 
-fn dom_steps(given: &Given) -> Result<Vec<Value>, String> {
+fn dom_steps(given: &Arguments) -> Result<Vec<Value>, String> {
     let needs_selector = |action: &str| match given.text("selector") {
         Some(_) => Ok(()),
         None => Err(format!("{action} needs selector")),

@@ -17,7 +17,7 @@ const LINE: u64 = 16 << 20;
 /// A message of a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub(crate) enum Asked {
+pub(crate) enum ClientMessage {
     /// Calls a tool of [`ToolSet::All`](crate::ToolSet::All).
     Call {
         version: String,
@@ -32,7 +32,7 @@ pub(crate) enum Asked {
 /// A message of a server.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub(crate) enum Told {
+pub(crate) enum ServerMessage {
     /// The call goes on once this is answered.
     Question {
         text: String,

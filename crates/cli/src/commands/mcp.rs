@@ -5,7 +5,7 @@ use std::time::Duration;
 use cuebook::Agent;
 use cuebook::executor::ExecutorOptions;
 use cuebook::page_modeler::{ModelerOptions, Settling};
-use cuebook_mcp::{Opened, serve_stdio};
+use cuebook_mcp::{Opener, serve_stdio};
 use cuebook_session::{Asker, Handle, ToolSet};
 
 use crate::args::{McpArgs, SessionOptions, Tools};
@@ -86,7 +86,7 @@ impl Opening {
     }
 }
 
-impl Opened for Opening {
+impl Opener for Opening {
     async fn open(&self) -> Result<Handle, String> {
         self.session().await.map_err(|refusal| with_sources(&refusal.error))
     }

@@ -18,6 +18,8 @@ pub(crate) mod query;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+#[cfg(unix)]
+pub(crate) mod save;
 pub(crate) mod schema;
 #[cfg(unix)]
 pub(crate) mod session;

@@ -10,7 +10,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{Confirm as _, ConfirmReply, ConfirmRequest};
 use cuebook_repair::now_ms;
-use cuebook_session::{Answer, Client, Entry, Registry, Reply, serve};
+use cuebook_session::{Answer, Client, Entry, Listener, Registry, Reply, serve};
 use serde_json::Map;
 
 use super::mcp::Opening;
@@ -67,10 +67,12 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
     let idle = (!is_kept).then_some(args.idle);
     let handle = Opening { options: args.options }.session().await?;
+    let listener = Listener::at(socket).await.map_err(unusable)?;
     let folder = std::env::current_dir().unwrap_or_default();
-    registry.enter(&Entry::of_this_process(name.clone(), folder, now_ms())).map_err(unusable)?;
+    let log = handle.log().map(str::to_owned);
+    registry.enter(&Entry { log, ..Entry::of_this_process(name.clone(), folder, now_ms()) }).map_err(unusable)?;
     let mut signals = Signals::listen();
-    let ended = serve(handle, &socket, idle, async move { signals.next().await }).await;
+    let ended = serve(handle, listener, idle, async move { signals.next().await }).await;
     registry.leave(&name);
     ended.map_err(unusable)
 }
@@ -184,7 +186,7 @@ fn registry() -> Result<Registry, Refusal> {
 }
 
 /// The registry, and the name of the session: as stated, or one for the project.
-fn place(name: &SessionName) -> Result<(Registry, String), Refusal> {
+pub(crate) fn place(name: &SessionName) -> Result<(Registry, String), Refusal> {
     let name = name.session.clone().unwrap_or_else(|| named_by(&project()));
     Ok((registry()?, name))
 }

@@ -36,6 +36,12 @@ impl OpenRun {
         &self.run.page
     }
 
+    /// The folder of its log, as the request for it stated.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        self.run.request.run_dir.as_deref()
+    }
+
     /// Does the next piece of work in this tab.
     pub fn turn_to(&mut self, page: PageId) {
         self.run.page = page;
