@@ -129,6 +129,23 @@ async fn a_question_goes_to_whoever_called_and_silence_denies() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_text_is_waited_for_until_it_is_there_or_gone_and_an_interrupt_ends_that() -> Result<()> {
+    let (desk, _) = Desk::open("/counter").await?;
+    for (text, is_gone) in [("counted by the SERVER: 0", false), ("never there", true)] {
+        let answer = desk.call(Call::Wait { text: text.to_owned(), is_gone }).await?;
+        ensure!(answer.error.is_none(), "{text}: {answer}");
+    }
+    let mut running = desk.handle.begin(Request::of(Call::Wait { text: "never".to_owned(), is_gone: false })).await?;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    running.cancel();
+    let Progress::Done(answer) = running.next().await? else { anyhow::bail!("a question") };
+    ensure!(answer.error.as_deref().is_some_and(|why| why.contains("interrupted")), "{answer}");
+    let counted = desk.act(json!({ "type": "click", "targetRef": "button \"Count\"" })).await?;
+    ensure!(counted.error.is_none() && desk.hits("counter") == 1, "{counted}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn tabs_keep_their_names_and_a_call_names_its_tab() -> Result<()> {
     let (desk, first) = Desk::open("/counter").await?;
     let count = id_of(&first, "button \"Count\"")?;

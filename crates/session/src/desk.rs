@@ -250,8 +250,8 @@ impl Desk {
         let kind = if is_gone { "hidden" } else { "visible" };
         let plan = json!({
             "version": "1.0",
-            "candidates": { "text": { "strategy": "byText", "text": text, "exact": false, "visible": true, "nth": 0 } },
-            "steps": [{ "type": "waitFor", "condition": { "kind": kind, "targetRef": "text" } }],
+            "candidates": { "text": { "strategy": "text", "text": text, "exact": false, "visible": true, "nth": 0 } },
+            "steps": [{ "type": "waitFor", "condition": { "kind": kind, "target": "text" } }],
         });
         match PlanDraft::read_value(plan, Author::Operator) {
             Ok(draft) => {
