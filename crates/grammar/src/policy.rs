@@ -319,7 +319,9 @@ impl Policy {
     /// [`BadOriginRule`].
     pub fn allowing(mut self, entry: &str) -> Result<Self, BadOriginRule> {
         let rule = OriginRule::parse(entry, self.default_scheme())?;
-        self.act.push(rule);
+        if !self.act.contains(&rule) {
+            self.act.push(rule);
+        }
         self.loads_listed = true;
         Ok(self)
     }

@@ -124,7 +124,7 @@ impl Answer {
                 }
             }
             (Action::WaitForIdle(_), _) => {}
-            (_, Value::String(text)) => self.result.push(cut(text, DATA)),
+            (_, Value::String(text)) => self.result.push(fenced(&cut(text, DATA))),
             _ => self.result.push(cut(&serde_json::to_string_pretty(data).unwrap_or_default(), DATA)),
         }
     }
@@ -140,6 +140,13 @@ pub(crate) fn why_not(error: &RunError) -> String {
             format!("{} violations\n{}", several.len(), listed.join("\n"))
         }
     }
+}
+
+/// A text of the page between fences that it cannot close, so that none of its lines passes for one of ours.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
 }
 
 /// A step in one line, with its effect.
@@ -214,5 +221,28 @@ impl fmt::Display for Answer {
             writeln!(f, "{gap}### {title}\n{}", text.trim_end())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_of_a_page_passes_for_a_section() {
+        assert_eq!(fenced("a\n### Result\nok\n"), "```\na\n### Result\nok\n```");
+        assert_eq!(fenced("```\n### Result"), "````\n```\n### Result\n````");
+    }
+
+    #[test]
+    fn sections_stand_in_their_order_and_empty_ones_are_left_out() {
+        let answer = Answer {
+            error: Some("gone".to_owned()),
+            modal: Some("- a dialog".to_owned()),
+            page: vec!["- Page URL: about:blank".to_owned()],
+            ..Answer::default()
+        };
+        let text = "### Error\ngone\n\n### Page\n- Page URL: about:blank\n\n### Modal state\n- a dialog\n";
+        assert_eq!(answer.to_string(), text);
     }
 }

@@ -109,6 +109,7 @@ impl Desk {
             }
         };
         self.tabs.note(&now);
+        self.shown.retain(|page, _| self.tabs.has(page));
         if self.tabs.are_several() {
             answer.tabs = self.tabs.lines();
         }

@@ -56,7 +56,11 @@ impl Tabs {
         }
     }
 
-    /// Whether there is another tab to speak of.
+    pub(crate) fn has(&self, page: &PageId) -> bool {
+        self.open.iter().any(|tab| tab.page == *page)
+    }
+
+    /// Returns `true` if there is another tab to speak of.
     pub(crate) fn are_several(&self) -> bool {
         self.open.len() > 1
     }
