@@ -25,7 +25,7 @@ impl Shell<'_> {
         Ok(self.command(words)?.output()?)
     }
 
-    /// What a command prints that does what it should.
+    /// Output of a command that does what it should.
     fn run(&self, words: &[&str]) -> Result<String> {
         let output = self.output(words)?;
         let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

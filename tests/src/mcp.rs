@@ -12,17 +12,17 @@ use crate::command;
 /// `cuebook mcp`, started and initialised.
 #[derive(Debug)]
 pub struct McpClient {
-    /// The server's process.
+    /// Process of the server.
     pub server: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: u64,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug)]
 pub struct ToolResult {
-    /// Its text.
+    /// Text of the answer.
     pub text: String,
     /// `true` if it did not do what it should.
     pub is_error: bool,

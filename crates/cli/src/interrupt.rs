@@ -40,7 +40,7 @@ impl Signals {
         }
     }
 
-    /// The next signal.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut polled = self.0.iter_mut().flatten().map(|signal| signal.poll_recv(context));

@@ -149,7 +149,7 @@ impl Session {
         self.agent.policy = policy;
     }
 
-    /// The current tab.
+    /// The tab that calls work in.
     #[must_use]
     pub const fn page(&self) -> &PageId {
         self.run.page()

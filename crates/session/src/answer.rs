@@ -17,20 +17,20 @@ const DATA: usize = 40_000;
 /// The most console messages of an answer.
 const MESSAGES: usize = 5;
 
-/// What a call came to, as sections of Markdown; empty ones are left out.
+/// The outcome of a call, as sections of Markdown; empty ones are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Answer {
     /// Why the call did not do what it should; absent if it did.
     pub error: Option<String>,
-    /// What was done and read, one step a line. The first line has the verdict.
+    /// Steps that were done and texts that were read, one step a line. The first line has the verdict.
     pub result: Vec<String>,
     /// The open tabs, where there is more than one.
     pub tabs: Vec<String>,
     /// Address, title and status of the page, if they are not as they were last shown.
     pub page: Vec<String>,
-    /// What blocks the page until it is answered.
+    /// The dialog that blocks the page until it is answered.
     pub modal: Option<String>,
     /// The page, or what changed on it.
     pub snapshot: Option<String>,
@@ -46,9 +46,9 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Picture {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its media type.
+    /// Media type of the file.
     pub media_type: String,
 }
 

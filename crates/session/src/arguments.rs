@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 /// Form of an argument.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
-    /// A text.
+    /// A text of any length.
     Text,
-    /// `true` or `false`.
+    /// Either `true` or `false`.
     Flag,
-    /// A number.
+    /// A number, whole or not.
     Number,
     /// A list of texts.
     Texts,

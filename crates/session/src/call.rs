@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Request {
     /// The tab: its name, such as `t2`. `None` for the one where the last call ended.
     pub tab: Option<String>,
-    /// The call itself.
+    /// The call to carry out.
     pub call: Call,
     /// Shows the whole page afterwards instead of what changed.
     pub shows_all: bool,
@@ -24,7 +24,7 @@ pub enum Call {
     /// Opens an address in the current tab. `shop.test` is `https://shop.test`, and `localhost:8080` is
     /// `http://localhost:8080`.
     Open(String),
-    /// Shows the page.
+    /// Shows the whole page.
     Look,
     /// Runs steps, the later ones only if the earlier ones succeed. An element is named by its id (`c3`, `@c3`), or
     /// described: `role=button[name="Log in"]`, `button "Log in"`, `text=Log in`, `label=User`, `css=#login`, `#login`.
@@ -45,7 +45,7 @@ pub enum Call {
     },
     /// Waits this long, at most 30 s.
     Pause(Duration),
-    /// Names the tabs.
+    /// Names the open tabs.
     Tabs,
     /// Opens a tab, and an address in it.
     NewTab(Option<String>),

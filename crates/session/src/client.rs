@@ -18,18 +18,18 @@ pub struct Client {
     to: OwnedWriteHalf,
 }
 
-/// What comes of a call.
+/// A message about a call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Reply {
     /// It goes on once this is [answered](Client::answer).
     Question {
-        /// The question, escaped.
+        /// Text of the question, escaped.
         text: String,
         /// The grant that would have made it unnecessary.
         grant: Option<String>,
     },
-    /// It is over.
+    /// The call is over.
     Answer(Box<Answer>),
     /// The session has ended; where its log is.
     Ended(Option<String>),

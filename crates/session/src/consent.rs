@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A question that a step waits for. Dropping it leaves it unanswered, which denies.
 #[derive(Debug)]
 pub struct Question {
-    /// The question, escaped.
+    /// Text of the question, escaped.
     pub text: String,
     /// The grant that would have made it unnecessary; absent for a question of the plan itself.
     pub grant: Option<String>,
@@ -21,7 +21,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Answers it.
+    /// Answers the question, once.
     pub fn answer(self, reply: ConfirmReply) {
         // Whoever asked may have given up.
         self.reply.send(reply).ok();

@@ -1,4 +1,4 @@
-//! What carries out the calls of one session.
+//! The calls of one session, carried out.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,7 +32,7 @@ const NAMES: [&str; 4] = ["targetRef", "to", "within", "container"];
 pub(crate) struct Desk {
     session: Session,
     tabs: Tabs,
-    /// What whoever holds the session was last shown, by tab.
+    /// Observations that were last shown to whoever holds the session, by tab.
     shown: HashMap<PageId, Observation>,
     /// Loopback addresses may be opened, as they were named.
     opens_loopback: bool,
@@ -308,7 +308,7 @@ impl Desk {
     }
 }
 
-/// Whether a step only read: the page is as it was shown.
+/// Returns `true` if a step only read, so that the page is as it was shown.
 fn reads(step: &StepReport) -> bool {
     use Action as A;
     matches!(
@@ -317,7 +317,7 @@ fn reads(step: &StepReport) -> bool {
     )
 }
 
-/// Whether both are the same document, so that what changed is enough to know it.
+/// Returns `true` if both are the same document, so that what changed is enough to know it.
 fn is_continued(former: &Observation, now: &Observation) -> bool {
     let known: std::collections::HashSet<_> = former.candidates.iter().map(|it| it.id).collect();
     former.candidates.is_empty() == now.candidates.is_empty()

@@ -28,12 +28,12 @@ enum Job {
     End(oneshot::Sender<(Agent, RunReport)>),
 }
 
-/// What comes of a call while it is carried out.
+/// News of a call while it is carried out.
 #[derive(Debug)]
 pub enum Progress {
     /// It goes on once this is answered.
     Asks(Question),
-    /// It is over.
+    /// The call is over.
     Done(Box<Answer>),
 }
 
@@ -46,7 +46,7 @@ pub struct RunningCall {
 }
 
 impl RunningCall {
-    /// What comes next.
+    /// The news that come next.
     ///
     /// # Errors
     /// [`SessionEnded`] if the session ended before the call did.

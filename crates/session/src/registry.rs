@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,11 @@ pub struct Registry {
     folder: PathBuf,
 }
 
-/// What is known of a session without asking it.
+/// Facts of a session that are known without asking it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Its name.
+    /// Name of the session.
     pub name: String,
     /// Process that serves it.
     pub process: u32,
@@ -148,12 +148,6 @@ impl Registry {
 
     fn is_alive(&self, name: &str) -> bool {
         self.socket(name).is_ok_and(|socket| UnixStream::connect(socket).is_ok())
-    }
-
-    /// The folder itself.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 }
 

@@ -83,12 +83,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let Listener { listener, socket } = listener;
     let (ended, mut is_ended) = watch::channel(false);
-    let shared = Arc::new(Shared {
-        handle,
-        last: Mutex::new(Instant::now()),
-        ended,
-        socket: Mutex::new(Some(socket)),
-    });
+    let shared = Arc::new(Shared { handle, last: Mutex::new(Instant::now()), ended, socket: Mutex::new(Some(socket)) });
     tokio::pin!(stop);
     loop {
         tokio::select! {

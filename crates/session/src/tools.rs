@@ -1,4 +1,4 @@
-//! What a session can do, in one table: as tools for models, and as verbs for a shell.
+//! The abilities of a session, in one table: as tools for models, and as verbs for a shell.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ pub enum ToolSet {
     Slim,
     /// `browser_dom` alone, with the action as an argument.
     Dom,
-    /// All of them.
+    /// The tools of all other sets.
     All,
 }
 
-/// What a call of a tool comes to.
+/// The meaning of a call of a tool.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Order {
@@ -34,25 +34,25 @@ pub enum Order {
         /// `true` to allow what was asked.
         is_agreed: bool,
     },
-    /// The session ends.
+    /// The session is to end.
     Close,
 }
 
-/// What a tool does to the world, for whoever decides whether to ask first.
+/// Effect of a tool on the world, for whoever decides whether to ask first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Only looks.
+    /// It looks, and no more.
     Reads,
     /// Goes elsewhere, and changes nothing.
     Moves,
-    /// May change something.
+    /// It may change something.
     Acts,
 }
 
 /// How a tool is called in a shell.
 #[derive(Clone, Copy, Debug)]
 pub struct Verb {
-    /// Its name.
+    /// Its name as typed.
     pub name: &'static str,
     /// Names that it has elsewhere.
     pub aliases: &'static [&'static str],
@@ -69,11 +69,11 @@ pub struct Tool {
     pub title: &'static str,
     /// Its purpose, in one or a few sentences.
     pub about: &'static str,
-    /// What it does to the world.
+    /// Its effect on the world.
     pub hint: Hint,
     /// Its name in a shell, if it has one.
     pub verb: Option<Verb>,
-    /// What it takes.
+    /// The arguments that it takes.
     pub arguments: &'static [Argument],
     order: fn(&Arguments) -> Result<Order, String>,
 }
@@ -497,10 +497,10 @@ impl Tool {
         schema(self.arguments)
     }
 
-    /// What a call with these arguments comes to.
+    /// The meaning of a call with these arguments.
     ///
     /// # Errors
-    /// What does not fit, and what the tool takes.
+    /// The argument that does not fit, and what the tool takes.
     pub fn order(&self, sent: Map<String, Value>) -> Result<Order, String> {
         let given = Arguments::read(self.name, self.arguments, sent)?;
         let mut order = (self.order)(&given)?;

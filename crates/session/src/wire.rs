@@ -1,4 +1,4 @@
-//! What a client and the server of a session send each other: one JSON document a line.
+//! The messages between a client and the server of a session: one JSON document a line.
 
 use std::io;
 
@@ -64,7 +64,7 @@ pub(crate) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncBufRead + Un
     }
 }
 
-/// Writes a message.
+/// Writes a message as a line.
 pub(crate) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

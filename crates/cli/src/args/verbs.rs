@@ -25,7 +25,7 @@ pub(crate) struct VerbCall {
     pub(crate) name: SessionName,
     pub(crate) tool: &'static str,
     pub(crate) arguments: Map<String, Value>,
-    /// Closes all sessions.
+    /// `true` to close all sessions.
     pub(crate) is_for_all: bool,
 }
 
@@ -33,7 +33,7 @@ fn known() -> impl Iterator<Item = (&'static Tool, Verb)> {
     ToolSet::Core.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
 }
 
-/// The commands.
+/// One command for each verb.
 pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
     known().map(|(tool, verb)| {
         let mut command =
@@ -154,7 +154,7 @@ fn about(tool: &Tool) -> String {
     first.trim_end().trim_end_matches('.').to_owned()
 }
 
-/// `doubleClick` as `double-click`.
+/// A name as flags have it: `doubleClick` as `double-click`.
 fn kebab(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {

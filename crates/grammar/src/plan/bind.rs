@@ -50,7 +50,7 @@ pub struct BoundStep {
     consent: Consent,
     author: Author,
     policy: Policy,
-    /// What the dialog says that it accepts.
+    /// Message of the dialog that it accepts.
     dialog: Option<String>,
 }
 

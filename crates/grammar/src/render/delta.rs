@@ -20,8 +20,8 @@ pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String>
     Some(within_budget(counted(changes), lines(observation, changes, options), options))
 }
 
-/// What a reader of `former` has to learn of the same document now: candidates, alerts, what lies over the page, and
-/// text that came. Ends with what the budget left out.
+/// News for a reader of `former` about the same document: candidates, alerts, what lies over the page, and text that
+/// came. Ends with what the budget left out.
 #[must_use]
 pub fn changes(former: &Observation, now: &Observation, options: &TextOptions) -> String {
     let changes = now.changes_since(former);

@@ -18,7 +18,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// How work ended.
+    /// The stop of work that ended like this.
     pub(super) fn of(ended: Result<(), Self>) -> Self {
         ended.err().unwrap_or(Self::Ended { result: RunResult::Ok, error: None, answer: None })
     }
