@@ -70,7 +70,10 @@ fn a_person_logs_in_saves_what_was_done_and_runs_it_again() -> Result<()> {
     let (code, said) = shell.fails(&["close"])?;
     ensure!(code == 2 && said.contains("no open session login"), "{code} {said}");
 
-    let again = shell.command(&["exec", &plan, "--json"])?.env("CUEBOOK_SECRET_PASSWORD", "correct-horse").output()?;
+    let again = shell
+        .command(&["exec", &plan, "--url", &shop.url("/login"), "--json"])?
+        .env("CUEBOOK_SECRET_PASSWORD", "correct-horse")
+        .output()?;
     ensure!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
     let login = json!({ "user": "ann", "accepted": true });
     assert_eq!(shop.state()["logins"], json!([login, login]));
@@ -93,7 +96,7 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
             1,
             "failed",
         ),
-        (&["open", "file:///etc/passwd"], 2, "file: URLs are not allowed"),
+        (&["open", "file:///etc/passwd"], 4, "file: URLs are not allowed"),
         (&["start"], 2, "is open already"),
         (&["clack"], 2, "clack"),
     ] {

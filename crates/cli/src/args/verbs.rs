@@ -81,6 +81,8 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     let mut arguments = Map::new();
     for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
         let value = match argument.form {
+            // One that the tool needs is off unless it is typed.
+            Form::Flag if argument.is_needed => Some(json!(matches.get_flag(argument.name))),
             Form::Flag => matches.get_flag(argument.name).then(|| json!(true)),
             Form::Number => matches.get_one::<f64>(argument.name).map(|number| json!(number)),
             Form::Texts => {
@@ -190,6 +192,7 @@ mod tests {
                 json!({ "target": "label=User", "text": "ann", "submit": true }),
             ),
             (&["select", "c4", "Blue", "Red"], json!({ "target": "c4", "values": ["Blue", "Red"] })),
+            (&["dialog"], json!({ "accept": false })),
             (&["wait", "--text-gone", "Loading"], json!({ "textGone": "Loading" })),
             (&["goto", "shop.test", "--tab", "t2"], json!({ "url": "shop.test", "tab": "t2" })),
             (&["batch", "[{\"type\": \"reload\"}]"], json!({ "plan": [{ "type": "reload" }] })),
