@@ -131,6 +131,19 @@ fn a_dialog_is_a_state_that_a_tool_ends_and_its_words_are_in_the_question() -> R
 }
 
 #[test]
+fn a_client_that_can_ask_a_person_is_asked_through() -> Result<()> {
+    let shop = Shop::open()?;
+    let out = shop.runs().display().to_string();
+    let mut client = McpClient::with(&json!({ "elicitation": {} }), &["--out", &out], shop.runs())?;
+    client.call("browser_navigate", json!({ "url": shop.url("/dialogs") }))?;
+    client.call("browser_click", json!({ "target": "button \"Ask to confirm\"" }))?;
+    let accepted = client.call("browser_handle_dialog", json!({ "accept": true }))?;
+    ensure!(accepted.text.contains("ok: acceptDialog") && !accepted.is_error, "{accepted:?}");
+    ensure!(client.questions.len() == 1 && client.questions[0].contains("Subscribe"), "{:?}", client.questions);
+    Ok(())
+}
+
+#[test]
 fn a_call_that_is_cancelled_ends_at_once_and_the_next_one_works() -> Result<()> {
     let shop = Shop::open()?;
     let mut client = server(&shop, &[])?;

@@ -112,6 +112,26 @@ async fn a_plan_is_checked_whole_and_stops_at_the_first_step_that_fails() -> Res
 }
 
 #[tokio::test]
+async fn what_a_plan_narrows_holds_for_a_plan_of_one_step() -> Result<()> {
+    let (desk, _) = Desk::open("/counter").await?;
+    let step = json!({ "type": "click", "targetRef": "button \"Count\"" });
+    let plan = json!({ "context": { "allowedDomains": ["https://elsewhere.test"] }, "steps": [step] });
+    let answer = desk.call(Call::Plan { plan, is_dry: false }).await?;
+    ensure!(answer.error.as_deref().is_some_and(|why| why.contains("allowedDomains")), "{answer}");
+    assert_eq!(desk.hits("counter"), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_element_that_is_described_can_be_read_and_its_text_is_fenced() -> Result<()> {
+    let (desk, _) = Desk::open("/counter").await?;
+    let query = json!({ "kind": "text", "targetRef": "role=button[name=\"Count\"]" });
+    let answer = desk.act(json!({ "type": "extract", "query": query })).await?;
+    ensure!(answer.to_string().contains("```\nCount\n```"), "{answer}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_question_goes_to_whoever_called_and_silence_denies() -> Result<()> {
     let (desk, _) = Desk::open("/dialogs").await?;
     let ask = json!({ "type": "click", "targetRef": "button \"Ask to confirm\"" });
@@ -135,11 +155,14 @@ async fn a_text_is_waited_for_until_it_is_there_or_gone_and_an_interrupt_ends_th
         let answer = desk.call(Call::Wait { text: text.to_owned(), is_gone }).await?;
         ensure!(answer.error.is_none(), "{text}: {answer}");
     }
-    let mut running = desk.handle.begin(Request::of(Call::Wait { text: "never".to_owned(), is_gone: false })).await?;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    running.cancel();
-    let Progress::Done(answer) = running.next().await? else { anyhow::bail!("a question") };
-    ensure!(answer.error.as_deref().is_some_and(|why| why.contains("interrupted")), "{answer}");
+    let long = std::time::Duration::from_secs(20);
+    for call in [Call::Wait { text: "never".to_owned(), is_gone: false }, Call::Pause(long)] {
+        let mut running = desk.handle.begin(Request::of(call)).await?;
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        running.cancel();
+        let Progress::Done(answer) = running.next().await? else { anyhow::bail!("a question") };
+        ensure!(answer.error.as_deref().is_some_and(|why| why.contains("interrupted")), "{answer}");
+    }
     let counted = desk.act(json!({ "type": "click", "targetRef": "button \"Count\"" })).await?;
     ensure!(counted.error.is_none() && desk.hits("counter") == 1, "{counted}");
     Ok(())

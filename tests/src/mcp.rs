@@ -17,6 +17,8 @@ pub struct McpClient {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last: u64,
+    /// Questions that the server passed on, each answered with yes.
+    pub questions: Vec<String>,
 }
 
 /// The answer of a tool.
@@ -36,6 +38,14 @@ impl McpClient {
     /// # Errors
     /// If `cuebook` is not built, or answers something else.
     pub fn start(flags: &[&str], temporary: &Path) -> Result<Self> {
+        Self::with(&json!({}), flags, temporary)
+    }
+
+    /// As [`start`](Self::start), as a client with these capabilities.
+    ///
+    /// # Errors
+    /// If `cuebook` is not built, or answers something else.
+    pub fn with(capabilities: &Value, flags: &[&str], temporary: &Path) -> Result<Self> {
         let mut server = command()?
             .arg("mcp")
             .args(flags)
@@ -46,9 +56,9 @@ impl McpClient {
             .spawn()?;
         let input = server.stdin.take();
         let output = BufReader::new(server.stdout.take().context("no standard output")?);
-        let mut client = Self { server, input, output, last: 0 };
+        let mut client = Self { server, input, output, last: 0, questions: Vec::new() };
         let client_info = json!({ "name": "test", "version": "1" });
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client_info });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client_info });
         client.request("initialize", hello)?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
@@ -91,7 +101,11 @@ impl McpClient {
             let mut line = String::new();
             anyhow::ensure!(self.output.read_line(&mut line)? > 0, "the server has ended");
             let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == id {
+            if message["method"] == "elicitation/create" {
+                self.questions.push(message["params"]["message"].as_str().unwrap_or_default().to_owned());
+                let yes = json!({ "action": "accept", "content": {} });
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": yes }))?;
+            } else if message["id"] == id {
                 return message.get("result").cloned().with_context(|| message.to_string());
             }
         }

@@ -161,12 +161,17 @@ impl Interrupt {
         self.sender.send_replace(true);
     }
 
+    /// Waits until it is triggered.
+    pub async fn triggered(&self) {
+        // The sender lives as long as this.
+        self.sender.subscribe().wait_for(|triggered| *triggered).await.ok();
+    }
+
     /// Runs `work` unless the interrupt comes first.
     pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
-        let mut receiver = self.sender.subscribe();
         tokio::select! {
             biased;
-            _ = receiver.wait_for(|triggered| *triggered) => Err(Interrupted),
+            () = self.triggered() => Err(Interrupted),
             value = work => Ok(value),
         }
     }

@@ -25,8 +25,9 @@ use crate::target::Target;
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
 /// The longest pause of a call.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Members of a step that name an element.
-const NAMES: [&str; 4] = ["targetRef", "to", "within", "container"];
+/// Members that name an element: of a step, or of an object in it.
+const NAMES: [(Option<&str>, &str); 5] =
+    [(None, "targetRef"), (None, "to"), (None, "within"), (None, "container"), (Some("query"), "targetRef")];
 
 /// A session and what was shown of it.
 pub(crate) struct Desk {
@@ -43,16 +44,13 @@ impl Desk {
         Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
     }
 
-    pub(crate) const fn session(&mut self) -> &mut Session {
-        &mut self.session
-    }
-
     pub(crate) fn into_session(self) -> Session {
         self.session
     }
 
     /// Carries out a call.
-    pub(crate) async fn perform(&mut self, request: Request) -> Answer {
+    pub(crate) async fn perform(&mut self, request: Request, interrupt: &Interrupt) -> Answer {
+        self.session.interrupt_by(interrupt.clone());
         if let Some(name) = &request.tab {
             match self.tabs.find(name) {
                 Ok((_, page)) if page == *self.session.page() => {}
@@ -69,8 +67,10 @@ impl Desk {
             Call::Plan { plan, is_dry } => self.plan(plan, is_dry).await,
             Call::Wait { text, is_gone } => self.wait(&text, is_gone).await,
             Call::Pause(time) => {
-                tokio::time::sleep(time.min(LONGEST_PAUSE)).await;
-                Answer::default()
+                tokio::select! {
+                    () = tokio::time::sleep(time.min(LONGEST_PAUSE)) => Answer::default(),
+                    () = interrupt.triggered() => Answer::failed("the pause was interrupted"),
+                }
             }
             Call::Tabs => return self.name_tabs().await,
             Call::NewTab(url) => self.new_tab(url).await,
@@ -148,17 +148,18 @@ impl Desk {
         if let Err(why) = self.resolve(&mut steps).await {
             return Answer::failed(why);
         }
-        let plan = json!({ "version": "1.0", "steps": steps });
-        self.follow(plan, steps.len()).await
+        let planned = steps.len();
+        self.follow(json!({ "version": "1.0", "steps": steps }), planned, planned == 1).await
     }
 
-    async fn follow(&mut self, plan: Value, planned: usize) -> Answer {
+    /// Runs a plan. For a step that stands alone nothing else on the page is acted on.
+    async fn follow(&mut self, plan: Value, planned: usize, is_alone: bool) -> Answer {
         let mut draft = match PlanDraft::read_value(plan, Author::Model) {
             Ok(draft) => draft,
             Err(violations) => return Answer::failed(why_not(&RunError::from(violations))),
         };
-        let report = match (draft.steps.len(), draft.candidates.is_empty()) {
-            (1, true) => self.session.act(Author::Model, draft.steps.swap_remove(0)).await,
+        let report = match draft.steps.len() {
+            1 if is_alone => self.session.act(Author::Model, draft.steps.swap_remove(0)).await,
             _ => self.session.follow(draft).await,
         };
         self.answer(RunReport::from_result(report), planned)
@@ -181,7 +182,7 @@ impl Desk {
         }
         let planned = steps.len();
         if !is_dry {
-            return self.follow(plan, planned).await;
+            return self.follow(plan, planned, false).await;
         }
         let page = match self.session.look(Scope::Full).await {
             Ok(page) => page,
@@ -214,8 +215,13 @@ impl Desk {
                     index + 1
                 ));
             };
-            for member in NAMES {
-                let Some(Value::String(text)) = step.get(member) else { continue };
+            for (place, member) in NAMES {
+                let holder = match place {
+                    None => Some(&mut *step),
+                    Some(place) => step.get_mut(place).and_then(Value::as_object_mut),
+                };
+                let Some(holder) = holder else { continue };
+                let Some(Value::String(text)) = holder.get(member) else { continue };
                 let target = Target::read(text).map_err(|why| format!("step {}: {why}", index + 1))?;
                 let id = match target {
                     Target::Id(id) => id,
@@ -229,7 +235,7 @@ impl Desk {
                         found.ok_or_else(|| format!("step {}: {} is no element", index + 1, quoted(text, 80)))?
                     }
                 };
-                step.insert(member.to_owned(), json!(id.to_string()));
+                holder.insert(member.to_owned(), json!(id.to_string()));
             }
         }
         Ok(())

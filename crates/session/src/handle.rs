@@ -128,8 +128,7 @@ async fn serve(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, mut questions: mps
     while let Some(job) = jobs.recv().await {
         match job {
             Job::Call { request, interrupt, progress } => {
-                desk.session().interrupt_by(interrupt);
-                let answer = attend(&mut desk, request, &progress, &mut questions).await;
+                let answer = attend(&mut desk, request, &interrupt, &progress, &mut questions).await;
                 // Whoever called may have gone.
                 progress.send(Progress::Done(Box::new(answer))).await.ok();
             }
@@ -148,10 +147,11 @@ async fn serve(mut desk: Desk, mut jobs: mpsc::Receiver<Job>, mut questions: mps
 async fn attend(
     desk: &mut Desk,
     request: Request,
+    interrupt: &Interrupt,
     progress: &mpsc::Sender<Progress>,
     questions: &mut mpsc::Receiver<Question>,
 ) -> Answer {
-    let mut work = Box::pin(desk.perform(request));
+    let mut work = Box::pin(desk.perform(request, interrupt));
     loop {
         tokio::select! {
             answer = &mut work => return answer,
