@@ -91,7 +91,8 @@ async def holding(command: str, arguments: list[str], work: object) -> object:
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
-    server = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    # What a server leaves where it runs is nothing of the repository.
+    server = StdioServerParameters(command=command, args=arguments, env=dict(os.environ), cwd=WORK)
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         return await work(Held(session))

@@ -81,6 +81,20 @@ fn a_person_logs_in_saves_what_was_done_and_runs_it_again() -> Result<()> {
 }
 
 #[test]
+fn a_session_is_a_run_that_can_be_replayed() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "replayed" };
+    shell.run(&["open", &shop.url("/counter")])?;
+    shell.run(&["click", "--css", "main button"])?;
+    let listed: serde_json::Value = serde_json::from_str(&shell.run(&["sessions", "--json"])?)?;
+    let log = listed[0]["log"].as_str().context("no log")?.to_owned();
+    shell.run(&["close"])?;
+    let again = shop.cuebook(&["replay", &log])?;
+    ensure!(again.code == 0 && shop.hits("counter") == 2, "{again:?}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> Result<()> {
     let shop = Shop::open()?;
     let shell = Shell { shop: &shop, name: "codes" };

@@ -1,16 +1,12 @@
 //! `cuebook save`: what was done in a session, as a plan.
 
-use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
 use cuebook_datalayer::{ArtifactStore, Run, RunDir};
-use cuebook_grammar::action::{Action, ActionKind};
-use cuebook_grammar::plan::{PlanContext, PlanDraft};
+use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_grammar::wire::ShortText;
-use url::Url;
 
 use super::replay::{recording, unreadable};
 use super::session::place;
@@ -43,8 +39,7 @@ fn saved(args: &SaveArgs) -> Result<usize, Refusal> {
     let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential)?;
     let all = recording.plan.steps.len();
     let first = args.last.map_or(0, |last| all.saturating_sub(usize::try_from(last).unwrap_or(usize::MAX)));
-    let kept = recording.keeping(&(first..all).collect::<Vec<_>>());
-    let plan = reaching_what_it_opens(kept.plan);
+    let plan = recording.keeping(&(first..all).collect::<Vec<_>>()).plan;
     let text = serde_json::to_string_pretty(&plan).map_err(|error| unreadable(&error))?;
     let written = OpenOptions::new().write(true).create_new(true).open(&args.plan);
     written.and_then(|mut file| writeln!(file, "{text}")).map_err(|error| {
@@ -52,16 +47,4 @@ fn saved(args: &SaveArgs) -> Result<usize, Refusal> {
         Refusal::unusable(ErrorCode::CannotWrite, format!("{shown}: {error}"))
     })?;
     Ok(plan.steps.len())
-}
-
-/// With the origins of the addresses that it opens, so that it runs by itself.
-fn reaching_what_it_opens(plan: PlanDraft) -> PlanDraft {
-    let opened = plan.steps.iter().filter_map(|step| match &step.action {
-        Action::Navigate(navigate) => Url::parse(&navigate.url).ok(),
-        _ => None,
-    });
-    let origins: BTreeSet<String> = opened.map(|url| url.origin().ascii_serialization()).collect();
-    let context = plan.context.unwrap_or_default();
-    let allowed_domains = Some(origins.iter().map(|origin| ShortText::cut(origin)).collect());
-    PlanDraft { context: Some(PlanContext { allowed_domains, ..context }), ..plan }
 }

@@ -106,9 +106,12 @@ impl Recording {
         }
         targets.retain(|_, former| *former != Former::default());
         let task = header.and_then(|header| header.task.as_deref()).map(LongText::cut);
+        // A session starts nowhere: whoever held it named the addresses, and so does its plan.
+        let is_session = header.is_some_and(|header| header.command == "session");
+        let allowed_domains = is_session.then(|| opened(&steps)).filter(|origins| !origins.is_empty());
         let plan = PlanDraft {
             candidates: names.declared,
-            context: Some(PlanContext { task, ..PlanContext::default() }),
+            context: Some(PlanContext { task, allowed_domains, ..PlanContext::default() }),
             plan_id: header.map(|header| ShortText::cut(header.run_id.as_str())),
             ..PlanDraft::of(Author::Operator, steps)
         };
@@ -286,4 +289,14 @@ fn of_element(element: &ElementFacts) -> Vec<Locator> {
         Locator::from(Strategy::Placeholder(ByPlaceholder { text: TextPattern::literal(text), exact: Some(true) }))
     });
     [test_id, named, label, placeholder].into_iter().flatten().collect()
+}
+
+/// The origins of the addresses that steps open, each once.
+fn opened(steps: &[Step]) -> Vec<ShortText> {
+    let urls = steps.iter().filter_map(|step| match &step.action {
+        Action::Navigate(navigate) => Url::parse(&navigate.url).ok(),
+        _ => None,
+    });
+    let origins: BTreeSet<String> = urls.map(|url| url.origin().ascii_serialization()).collect();
+    origins.iter().map(|origin| ShortText::cut(origin)).collect()
 }
