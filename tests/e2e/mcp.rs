@@ -1,10 +1,11 @@
 //! `cuebook mcp` as a client holds it.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+#[cfg(target_os = "linux")]
+use cuebook_tests::faults::processes::{browsers, leftovers, signal};
 use cuebook_tests::{McpClient, Shop};
 use serde_json::json;
 
@@ -159,16 +160,6 @@ fn a_call_that_is_cancelled_ends_at_once_and_the_next_one_works() -> Result<()> 
     Ok(())
 }
 
-/// Processes with this folder in their command line.
-#[cfg(target_os = "linux")]
-fn processes_in(folder: &Path) -> usize {
-    let line = |process: &std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-    let is_in = |process: &std::fs::DirEntry| {
-        String::from_utf8_lossy(&line(process)).contains(&*format!("--user-data-dir={}", folder.display()))
-    };
-    std::fs::read_dir("/proc").map_or(0, |all| all.flatten().filter(is_in).count())
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_left_when_the_client_the_server_or_the_browser_dies() -> Result<()> {
@@ -176,19 +167,23 @@ fn nothing_is_left_when_the_client_the_server_or_the_browser_dies() -> Result<()
     let opened = || -> Result<McpClient> {
         let mut client = server(&shop, &[])?;
         client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
-        ensure!(processes_in(shop.runs()) > 0, "the browser has its profile elsewhere");
+        ensure!(!browsers(shop.runs()).is_empty(), "the browser has its profile elsewhere");
         Ok(client)
     };
-    let is_empty = |shop: &Shop| processes_in(shop.runs()) == 0;
-    ensure!(opened()?.leave()?.success() && shop.eventually(is_empty), "a client that ends");
+    let is_empty = |shop: &Shop| browsers(shop.runs()).is_empty();
+    ensure!(
+        opened()?.leave()?.success() && shop.eventually(|shop| leftovers(shop.runs()).is_empty()),
+        "a client that ends"
+    );
 
     let mut killed = opened()?;
     killed.server.kill()?;
     ensure!(shop.eventually(is_empty), "a server that is killed");
 
     let mut client = opened()?;
-    let browser = format!("--user-data-dir={}", shop.runs().display());
-    ensure!(Command::new("pkill").args(["-KILL", "-f", "--", &browser]).status()?.success());
+    for browser in browsers(shop.runs()) {
+        signal("-KILL", browser);
+    }
     ensure!(shop.eventually(is_empty));
     let gone = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
     ensure!(gone.is_error && gone.text.contains("the next call starts a new one"), "{gone:?}");

@@ -4,7 +4,7 @@
 //! Each run is one small job under one fault. However it ends, it ends in time, says in a closed list how, and leaves
 //! nothing behind. `cargo xtask soak --faults N` runs many; a few run with the tests.
 
-mod processes;
+pub mod processes;
 pub mod servers;
 mod trial;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The browsers whose profile lies below `folder`.
-pub(super) fn browsers(folder: &Path) -> Vec<u32> {
+#[must_use]
+pub fn browsers(folder: &Path) -> Vec<u32> {
     let wanted = format!("--user-data-dir={}", folder.display());
     all()
         .filter(|pid| command_line(*pid).is_some_and(|line| line.contains(&wanted) && !line.contains("--type=")))
@@ -22,7 +23,8 @@ pub(super) fn renderers(browser: u32) -> Vec<u32> {
 
 /// Returns the leftovers of a run below its folder for temporary files: profiles with their locks, records, and
 /// processes.
-pub(super) fn leftovers(folder: &Path) -> Vec<String> {
+#[must_use]
+pub fn leftovers(folder: &Path) -> Vec<String> {
     let mut left: Vec<String> = files(folder).iter().map(|path| path.display().to_string()).collect();
     left.extend(browsers(folder).iter().map(|pid| format!("process {pid}")));
     left
@@ -40,7 +42,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Sends a signal; a process that has ended takes none.
-pub(super) fn signal(name: &str, pid: u32) {
+pub fn signal(name: &str, pid: u32) {
     let mut kill = Command::new("kill");
     let _ = kill.args([name, &pid.to_string()]).stderr(Stdio::null()).status();
 }
