@@ -197,7 +197,7 @@ impl Tab {
         Ok(Self { ending: Ending::Tab, ..Self::of(browser, page) })
     }
 
-    /// Opens another tab of the same browser context, which is closed with this one at the latest.
+    /// Opens another tab of the same browser context, which is closed with that or with the browser.
     ///
     /// # Errors
     /// [`AgentError::Tab`]

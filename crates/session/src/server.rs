@@ -150,7 +150,7 @@ async fn call(
         return refused("no question is open".to_owned());
     };
     if version != VERSION {
-        return refused(format!("the session is shared by version {VERSION}, and this is {version}: close it first"));
+        return refused(format!("the session is served by version {VERSION}, and this is {version}: close it first"));
     }
     let Some(known) = ToolSet::All.tools().into_iter().find(|known| known.name == tool) else {
         return refused(format!("there is no tool {}", quoted(&tool, 60)));

@@ -297,6 +297,8 @@ fn opened(steps: &[Step]) -> Vec<ShortText> {
         Action::Navigate(navigate) => Url::parse(&navigate.url).ok(),
         _ => None,
     });
-    let origins: BTreeSet<String> = urls.map(|url| url.origin().ascii_serialization()).collect();
+    // An empty page or a file has no origin that a plan could name.
+    let origins = urls.map(|url| url.origin()).filter(url::Origin::is_tuple);
+    let origins: BTreeSet<String> = origins.map(|origin| origin.ascii_serialization()).collect();
     origins.iter().map(|origin| ShortText::cut(origin)).collect()
 }
