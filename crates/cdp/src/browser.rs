@@ -3,6 +3,7 @@
 //! Invariants: dropping a launched one leaves no process and no profile; dropping one that was attached to leaves it
 //! running, and its tabs as they are; either way all pending calls fail at once.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use chromiumoxide_cdp::cdp::browser_protocol::target::{
 };
 use futures_util::future::join_all;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::attach;
 use crate::browser_events::{BrowserEvent, BrowserEvents};
@@ -60,10 +61,23 @@ pub struct Browser {
 enum Downloads<'a> {
     Refused,
     Into(&'a Path),
-    /// Those of one context, or of the default one.
-    AsConfigured {
-        context: Option<String>,
-    },
+    /// As the person who uses the browser has it.
+    AsConfigured,
+}
+
+impl Downloads<'_> {
+    /// The parameters of `Browser.setDownloadBehavior`, for a context or the default one.
+    fn behaviour(&self, context: Option<&str>) -> Value {
+        let mut behaviour = match self {
+            Self::Refused => json!({"behavior": "deny", "eventsEnabled": true}),
+            Self::Into(folder) => json!({"behavior": "allowAndName", "downloadPath": folder, "eventsEnabled": true}),
+            Self::AsConfigured => json!({"behavior": "default", "eventsEnabled": true}),
+        };
+        if let (Some(context), Some(members)) = (context, behaviour.as_object_mut()) {
+            members.insert("browserContextId".to_owned(), json!(context));
+        }
+        behaviour
+    }
 }
 
 impl Browser {
@@ -100,7 +114,7 @@ impl Browser {
             Some(folder) => Downloads::Into(folder),
             None => Downloads::Refused,
         };
-        let version = match begin(&hub, downloads, until).await {
+        let version = match begin(&hub, downloads, None, until).await {
             Ok(version) => version,
             Err(source) => {
                 // A browser that exits closes its pipe a moment before its status can be read.
@@ -144,12 +158,13 @@ impl Browser {
                 None
             }
             None => {
-                let context = new_context(hub.root(), until).await.map_err(AttachError::Setup)?;
+                let context = new_context(hub.root(), None, until).await.map_err(AttachError::Setup)?;
                 hub.with_ours(|ours| *ours = Ours::Context(context.clone()));
                 Some(context)
             }
         };
-        let version = begin(&hub, Downloads::AsConfigured { context }, until).await.map_err(AttachError::Setup)?;
+        let version =
+            begin(&hub, Downloads::AsConfigured, context.as_deref(), until).await.map_err(AttachError::Setup)?;
         Ok(Self { hub, tasks, chrome: None, version, transport: Transport::WebSocket })
     }
 
@@ -196,12 +211,43 @@ impl Browser {
         self.open_page(url, context.as_deref(), until).await
     }
 
-    /// A browser context: cookies, storage and cache of its own. The browser disposes of it when the connection ends.
+    /// A browser context: cookies, storage and cache of its own, and an HTTP proxy of its own for everything, loopback
+    /// included, if one is given. It refuses downloads. The browser disposes of it when the connection ends.
     ///
     /// # Errors
     /// [`CallError`]
-    pub async fn new_context(&self, until: Instant) -> Result<ContextId, CallError> {
-        new_context(self.session(), until).await.map(ContextId)
+    pub async fn new_context(&self, proxy: Option<SocketAddr>, until: Instant) -> Result<ContextId, CallError> {
+        let context = ContextId(new_context(self.session(), proxy, until).await?);
+        match self.set_downloads(Some(&context), &Downloads::Refused, until).await {
+            Ok(()) => Ok(context),
+            Err(error) => {
+                self.dispose(&context, until).await.ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// Accepts downloads from now on, of a context or the default one: each goes into `folder` under its guid.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn accept_downloads(
+        &self,
+        context: Option<&ContextId>,
+        folder: &Path,
+        until: Instant,
+    ) -> Result<(), CallError> {
+        self.set_downloads(context, &Downloads::Into(folder), until).await
+    }
+
+    async fn set_downloads(
+        &self,
+        context: Option<&ContextId>,
+        downloads: &Downloads<'_>,
+        until: Instant,
+    ) -> Result<(), CallError> {
+        let behaviour = downloads.behaviour(context.map(|context| context.0.as_str()));
+        self.session().call_raw("Browser.setDownloadBehavior", behaviour, until).await.map(drop)
     }
 
     /// As [`new_page`](Self::new_page), in a context of [`new_context`](Self::new_context). The page is ours only if the
@@ -398,13 +444,18 @@ impl std::fmt::Debug for Browser {
 pub struct ContextId(String);
 
 /// A browser context of our own. The browser disposes of it, and of its tabs, when the connection ends, however.
-async fn new_context(root: &Session, until: Instant) -> Result<String, CallError> {
+async fn new_context(root: &Session, proxy: Option<SocketAddr>, until: Instant) -> Result<String, CallError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Created {
         browser_context_id: String,
     }
-    let wanted = CreateBrowserContextParams { dispose_on_detach: Some(true), ..CreateBrowserContextParams::default() };
+    let wanted = CreateBrowserContextParams {
+        dispose_on_detach: Some(true),
+        proxy_server: proxy.map(|proxy| format!("http://{proxy}")),
+        proxy_bypass_list: proxy.map(|_| "<-loopback>".to_owned()),
+        ..CreateBrowserContextParams::default()
+    };
     let reply = root.request(wanted, until).await?;
     Ok(reply.parse::<Created>()?.browser_context_id)
 }
@@ -424,7 +475,12 @@ async fn hand_over(
 }
 
 /// The first commands on any connection.
-async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Result<BrowserVersion, CallError> {
+async fn begin(
+    hub: &Arc<Hub>,
+    downloads: Downloads<'_>,
+    context: Option<&str>,
+    until: Instant,
+) -> Result<BrowserVersion, CallError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Version {
@@ -434,19 +490,9 @@ async fn begin(hub: &Arc<Hub>, downloads: Downloads<'_>, until: Instant) -> Resu
         #[serde(default)]
         user_agent: String,
     }
-    let downloads = match downloads {
-        Downloads::Refused => json!({"behavior": "deny", "eventsEnabled": true}),
-        Downloads::Into(folder) => {
-            json!({"behavior": "allowAndName", "downloadPath": folder, "eventsEnabled": true})
-        }
-        Downloads::AsConfigured { context: None } => json!({"behavior": "default", "eventsEnabled": true}),
-        Downloads::AsConfigured { context: Some(context) } => {
-            json!({"behavior": "default", "eventsEnabled": true, "browserContextId": context})
-        }
-    };
     let root = hub.root();
     let version = root.request(GetVersionParams {}, until);
-    let downloads = root.call_raw("Browser.setDownloadBehavior", downloads, until);
+    let downloads = root.call_raw("Browser.setDownloadBehavior", downloads.behaviour(context), until);
     let attached = root.call_raw("Target.setAutoAttach", auto_attach(&["page"]), until);
     let version: Version = version.await?.parse()?;
     downloads.await?;

@@ -6,6 +6,7 @@ mod eval;
 mod verbs;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -107,7 +108,7 @@ pub(crate) enum Command {
     /// A command on an open session
     #[command(skip)]
     Verb(Box<VerbCall>),
-    /// Serve browser tools to a client of the Model Context Protocol, over standard input and output
+    /// Serve browser tools to clients of the Model Context Protocol, over standard input and output or HTTP
     Mcp(Box<McpArgs>),
     /// Check that the browser can be found and started, and say which planner a run would have
     Doctor(DoctorArgs),
@@ -326,6 +327,18 @@ pub(crate) struct McpArgs {
     /// Set of tools to offer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) tools: Tools,
+    /// Serve HTTP at this address instead, at /mcp, for any number of clients [default: 127.0.0.1:8931]
+    #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8931")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Token that clients have to send as `Authorization: Bearer` [default: a new one, which is printed]
+    #[arg(long, value_name = "TOKEN", env = "CUEBOOK_MCP_TOKEN", hide_env_values = true, requires = "http")]
+    pub(crate) token: Option<String>,
+    /// Name by which clients reach the server, besides localhost; can be repeated
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) host: Vec<String>,
+    /// End a session when no call came for this long
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60m", requires = "http")]
+    pub(crate) idle: Duration,
     #[command(flatten)]
     pub(crate) session: SessionOptions,
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cuebook::environment::{self, FromEnv as _};
 use cuebook::network::drift::DISABLED_FEATURES;
-use cuebook::{AgentError, BrowserSource, Containment, Tab, launch_under};
+use cuebook::{AgentError, BrowserSource, Containment, Contexts, Tab, launch_under};
 use cuebook_cdp::{LaunchOptions, OpenTab, Sandbox, SearchPlaces, Window, find_chrome};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
@@ -52,6 +52,25 @@ pub(crate) async fn open_tab(args: &BrowserArgs, containment: Containment) -> Re
     open_tab_within(args, containment, BROWSER_PATIENCE).await
 }
 
+/// Starts a browser for any number of tabs, each in a browser context of its own.
+pub(crate) async fn open_contexts(options: &SessionOptions) -> Result<Contexts, Refusal> {
+    let until = Instant::now() + BROWSER_PATIENCE;
+    let launch = launch_options(&options.browser)?;
+    Contexts::launch(launch, options.containment.containment(), until).await.map_err(|error| refused(&error))
+}
+
+/// Opens a tab in a browser context of its own, under a policy.
+pub(crate) async fn open_context(contexts: &Contexts, policy: Policy) -> Result<Tab, Refusal> {
+    let tab = contexts.tab(Instant::now() + BROWSER_PATIENCE).await.map_err(|error| refused(&error))?;
+    tab.reach(policy);
+    Ok(tab)
+}
+
+fn refused(error: &AgentError) -> Refusal {
+    let hint = if matches!(error, AgentError::Uncontained(_)) { "; --direct starts it without the proxy" } else { "" };
+    Refusal::unusable(ErrorCode::NoBrowser, format!("{}{hint}", with_sources(error)))
+}
+
 async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Duration) -> Result<Tab, Refusal> {
     let until = Instant::now() + limit.min(BROWSER_PATIENCE);
     let source = match (&args.cdp, &args.tab) {
@@ -61,11 +80,7 @@ async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Du
         (Some(endpoint), None) => BrowserSource::Attach(endpoint.clone()),
         (None, _) => launch_options(args)?.into(),
     };
-    let tab = Tab::open(source, containment, until).await.map_err(|error| {
-        let hint =
-            if matches!(error, AgentError::Uncontained(_)) { "; --direct starts it without the proxy" } else { "" };
-        Refusal::unusable(ErrorCode::NoBrowser, format!("{}{hint}", with_sources(&error)))
-    })?;
+    let tab = Tab::open(source, containment, until).await.map_err(|error| refused(&error))?;
     Ok(if args.wire.is_offline { tab.offline() } else { tab })
 }
 

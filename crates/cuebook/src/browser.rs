@@ -1,11 +1,12 @@
 //! The tab of an agent, and what is closed with it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{
-    AttachOptions, Browser, ContextId, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId, Transport,
-    find_chrome,
+    AttachOptions, Browser, CallError, ContextId, LaunchOptions, Namespace, OpenTab, PageError, SearchPlaces, TargetId,
+    Transport, find_chrome,
 };
 use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;
@@ -104,6 +105,13 @@ pub enum Containment {
     None,
 }
 
+impl Containment {
+    /// Returns `true` if a browser with these options gets a proxy of ours: it may have one already.
+    pub(crate) fn is_of(self, options: &LaunchOptions) -> bool {
+        self != Self::None && options.proxy.is_none()
+    }
+}
+
 /// A tab of a browser. Clones are the same tab.
 #[derive(Clone, Debug)]
 pub struct Tab {
@@ -124,6 +132,12 @@ pub enum Isolation {
     Namespace,
     /// Flags of the browser alone.
     Flags,
+}
+
+impl Isolation {
+    pub(crate) const fn by(namespace: Option<&Namespace>) -> Self {
+        if namespace.is_some() { Self::Namespace } else { Self::Flags }
+    }
 }
 
 /// Part of a browser that is closed with a tab.
@@ -166,20 +180,18 @@ impl Tab {
             }
             BrowserSource::Shared(browser) => return Self::beside(browser, until).await,
             BrowserSource::Isolated(browser) => {
-                let context = browser.new_context(until).await.map_err(PageError::from)?;
-                let page = browser.new_page_in(&context, "about:blank", until).await?;
-                let page = PageId::new(page.target_id().as_str());
-                return Ok(Self { ending: Ending::Context(context), ..Self::of(browser, page) });
+                let context = browser.new_context(None, until).await.map_err(PageError::from)?;
+                return Ok(Self::in_context(browser, context, None, until).await?);
             }
             BrowserSource::Tab(tab) => return Ok(*tab),
         };
         options.withheld_variables.extend(environment::confidential());
-        let (browser, egress) = match containment {
-            Containment::Proxy | Containment::Namespace | Containment::Flags if options.proxy.is_none() => {
+        let (browser, egress) = match containment.is_of(&options) {
+            true => {
                 let (browser, egress, isolation) = contained(options, containment, until).await?;
                 (browser, Some((Arc::new(egress), isolation)))
             }
-            _ => (launch(&options, until).await?, None),
+            false => (launch(&options, until).await?, None),
         };
         let page = browser.new_page("about:blank", until).await?;
         // The browser opened a tab by itself.
@@ -188,6 +200,18 @@ impl Tab {
         }
         let page = PageId::new(page.target_id().as_str());
         Ok(Self { ending: Ending::Browser, egress, ..Self::of(browser, page) })
+    }
+
+    /// A tab in a context of its own, which is disposed of with it.
+    pub(crate) async fn in_context(
+        browser: Arc<Browser>,
+        context: ContextId,
+        egress: Option<(Arc<Egress>, Isolation)>,
+        until: Instant,
+    ) -> Result<Self, PageError> {
+        let page = browser.new_page_in(&context, "about:blank", until).await?;
+        let page = PageId::new(page.target_id().as_str());
+        Ok(Self { ending: Ending::Context(context), egress, ..Self::of(browser, page) })
     }
 
     /// A new tab of a browser that runs on without it.
@@ -247,6 +271,20 @@ impl Tab {
         if let Some(egress) = self.egress().filter(|_| !self.is_offline) {
             egress.set_policy(policy);
         }
+    }
+
+    /// Accepts downloads from now on: each goes into `folder` under its guid. A browser that was attached to keeps them
+    /// where its user has them.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub async fn accept_downloads(&self, folder: &Path, until: Instant) -> Result<(), CallError> {
+        let context = match &self.ending {
+            Ending::Context(context) => Some(context),
+            _ if self.browser.process_id().is_none() => return Ok(()),
+            _ => None,
+        };
+        self.browser.accept_downloads(context, folder, until).await
     }
 
     /// The address that the tab shows at the moment; `None` if it is gone.
@@ -333,10 +371,21 @@ pub(crate) fn installed() -> Result<LaunchOptions, AgentError> {
 }
 
 async fn contained(
-    mut options: LaunchOptions,
+    options: LaunchOptions,
     containment: Containment,
     until: Instant,
 ) -> Result<(Arc<Browser>, Egress, Isolation), AgentError> {
+    let (browser, egress, namespace) = behind_proxy(options, containment, until).await?;
+    egress::self_test(&browser, None, &egress, namespace.as_deref(), until).await?;
+    Ok((browser, egress, Isolation::by(namespace.as_deref())))
+}
+
+/// A browser behind a proxy that denies everything, unproven; and the network namespace that it is in.
+pub(crate) async fn behind_proxy(
+    mut options: LaunchOptions,
+    containment: Containment,
+    until: Instant,
+) -> Result<(Arc<Browser>, Egress, Option<Arc<Namespace>>), AgentError> {
     // The websocket of a browser in a namespace could not be reached.
     let may_enter = options.transport == Transport::Pipe;
     let namespace = match containment {
@@ -351,17 +400,19 @@ async fn contained(
         _ => None,
     };
     let namespace = namespace.map(Arc::new);
-    let listener = egress::listen(namespace.as_deref()).map_err(Uncontained::Port)?;
-    let egress = Egress::over(listener, System, Limits::default()).map_err(Uncontained::Port)?;
+    let egress = proxy(namespace.as_deref())?;
     options.proxy = Some(egress.address());
     options.namespace.clone_from(&namespace);
-    let browser = launch(&options, until).await?;
-    egress::self_test(&browser, &egress, namespace.as_deref(), until).await?;
-    let isolation = if namespace.is_some() { Isolation::Namespace } else { Isolation::Flags };
-    Ok((browser, egress, isolation))
+    Ok((launch(&options, until).await?, egress, namespace))
 }
 
-async fn launch(options: &LaunchOptions, until: Instant) -> Result<Arc<Browser>, AgentError> {
+/// A proxy in a network namespace, or in ours, that denies everything until it has a policy.
+pub(crate) fn proxy(namespace: Option<&Namespace>) -> Result<Egress, Uncontained> {
+    let listener = egress::listen(namespace).map_err(Uncontained::Port)?;
+    Egress::over(listener, System, Limits::default()).map_err(Uncontained::Port)
+}
+
+pub(crate) async fn launch(options: &LaunchOptions, until: Instant) -> Result<Arc<Browser>, AgentError> {
     if let Err(error) = cuebook_cdp::sweep(&options.profile_root) {
         tracing::warn!(%error, "profiles of earlier runs cannot be removed");
     }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, TcpListener as StdListener, UdpSocket as StdUdp};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::protocol::browser_protocol::system_info::GetInfoParams;
-use cuebook_cdp::{Browser, CallError, Namespace, PageError, WorldError};
+use cuebook_cdp::{Browser, CallError, ContextId, Namespace, PageError, WorldError};
 use cuebook_grammar::plan::Author;
 use cuebook_grammar::policy::Policy;
 use cuebook_network::Egress;
@@ -98,8 +98,8 @@ fn inside<T: Send>(namespace: Option<&Namespace>, work: impl FnOnce() -> io::Res
     }
 }
 
-/// Proves that `browser` reaches nothing past `egress`, which must not have a policy yet: a page asks for a STUN
-/// server, a server on loopback and a server by name. Nothing may arrive, and the proxy must have denied both requests.
+/// Proves that `browser`, or a context of it, reaches nothing past `egress`, which must not have a policy yet: a page asks
+/// for a STUN server, a server on loopback and a server by name. Nothing may arrive, and the proxy must have denied both requests.
 /// That the browser looks up no names shows in nothing that a page could see, so its command line has to say it. In a
 /// namespace, the server on loopback is there, too, the browser's process has to be, and UDP is not tried: there is no
 /// network that it could leave by. Takes some 100 ms.
@@ -108,6 +108,7 @@ fn inside<T: Send>(namespace: Option<&Namespace>, work: impl FnOnce() -> io::Res
 /// [`Uncontained`]
 pub async fn self_test(
     browser: &Browser,
+    context: Option<&ContextId>,
     egress: &Egress,
     namespace: Option<&Namespace>,
     until: Instant,
@@ -137,7 +138,10 @@ pub async fn self_test(
     };
     let tries = async {
         looks_up_nothing(browser, until).await?;
-        let page = browser.new_page("about:blank", until).await?;
+        let page = match context {
+            Some(context) => browser.new_page_in(context, "about:blank", until).await?,
+            None => browser.new_page("about:blank", until).await?,
+        };
         let world = page.world(&page.main_frame().id, until).await?;
         world.call_raw(TRIES, &[json!(tries_udp.then_some(stun_port)), json!(http_port), json!(NAME)], until).await?;
         page.close(until).await?;

@@ -31,6 +31,14 @@ pub fn seed() -> io::Result<u32> {
     Ok(u32::from_le_bytes(random()?))
 }
 
+/// A token that nobody guesses: 32 hexadecimal digits.
+///
+/// # Errors
+/// The operating system has no random bytes.
+pub fn token() -> io::Result<String> {
+    Ok(random::<16>()?.map(|byte| format!("{byte:02x}")).concat())
+}
+
 fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;

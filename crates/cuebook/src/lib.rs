@@ -35,7 +35,9 @@
 
 mod agent;
 mod browser;
+
 mod builder;
+mod contexts;
 mod detect;
 pub mod egress;
 pub mod environment;
@@ -59,6 +61,7 @@ mod tools;
 pub use agent::Agent;
 pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
+pub use contexts::Contexts;
 pub use detect::Detected;
 pub use error::{AgentError, StorageError};
 pub use events::{AgentEvent, AgentEvents};

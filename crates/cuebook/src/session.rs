@@ -9,7 +9,7 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
-use cuebook_repair::{Interrupt, OpenRun, Work};
+use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work};
 
 use crate::agent::Agent;
 use crate::builder::STARTING;
@@ -54,13 +54,24 @@ impl Agent {
     ///
     /// # Errors
     /// [`RunFailure`] if the log cannot be written. The agent is dropped then.
-    pub async fn begin(mut self) -> Result<Session, RunFailure> {
-        let begun = self.request(Work::Session).map_err(|error| {
-            let error = RunError::new(ErrorCode::NoRandomness, error.to_string());
-            Box::new(RunReport::without_run(RunResult::Error, Some(error)))
-        });
-        let prepared = begun.and_then(|request| self.prepare(request));
-        let begun = match prepared {
+    pub async fn begin(self) -> Result<Session, RunFailure> {
+        match self.request(Work::Session) {
+            Ok(request) => self.begin_as(request).await,
+            Err(error) => {
+                let error = RunError::new(ErrorCode::NoRandomness, error.to_string());
+                Err(Box::new(RunReport::without_run(RunResult::Error, Some(error))).into_failure())
+            }
+        }
+    }
+
+    /// As [`begin`](Self::begin), for whoever states more of the run, such as its id: see
+    /// [`carry_out`](Self::carry_out).
+    ///
+    /// # Errors
+    /// [`RunFailure`] if the log cannot be written. The agent is dropped then.
+    pub async fn begin_as(mut self, request: RunRequest) -> Result<Session, RunFailure> {
+        let request = RunRequest { work: Work::Session, ..request };
+        let begun = match self.prepare(request) {
             Ok((request, kept)) => self.controller.begin(request).await.map(|run| (run, kept)),
             Err(report) => Err(report),
         };

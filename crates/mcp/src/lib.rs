@@ -1,10 +1,15 @@
-//! An MCP server over a browser session.
+//! An MCP server over browser sessions: over standard input and output, or HTTP for several clients.
 //!
 //! Invariants:
 //! - Every tool has one flat object for its arguments: no `oneOf`, `anyOf` or `allOf`, and no argument that it ignores.
 //! - What goes wrong with a page, a plan or an argument is the result of the tool, with `isError`; the server goes on.
 //! - Nothing is started before the first call of a tool.
+//! - Over HTTP, nothing is answered without the token, under another host's name, or to a web page.
 
+mod consent;
+mod serve;
 mod server;
+mod sessions;
 
-pub use server::{Opener, Server, serve_stdio};
+pub use serve::{HttpOptions, serve_http, serve_stdio};
+pub use sessions::Opener;

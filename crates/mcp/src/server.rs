@@ -1,157 +1,140 @@
-//! The server: the calls of tools on one session.
+//! The server: the calls of tools on its sessions.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Handle, Hint, Order, Progress, Question, RunningCall, Tool, ToolSet};
+use cuebook_session::{Answer, Hint, Order, Progress, Question, RunningCall, Tool, ToolSet};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction,
-    ElicitationSchema, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
 };
-use rmcp::service::{RequestContext, ServiceExt as _};
+use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio::sync::Mutex;
+use serde_json::json;
 
-/// Time for a person to answer through the client. A question that waits longer is denied.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Time for closing a browser.
-const CLOSING: Duration = Duration::from_secs(5);
+use crate::consent::{Asking, PATIENCE, asked_through, in_response, input_required};
+use crate::sessions::{Held, Key, Opener, Sessions, Waiting};
+
 /// The largest picture that is sent, in bytes: clients refuse answers above some 25,000 tokens.
 const PICTURE: usize = 1_000_000;
+/// The argument that names the session of a call.
+const SESSION: &str = "session";
 
 const INSTRUCTIONS: &str = "A browser in which every step is checked before and after it runs. Open a page with \
     browser_navigate; name elements by the ids of its snapshot (c3). The first line of an answer is the verdict: `ok` means \
     that the effect was seen. After a step you get what changed; browser_snapshot shows the whole page. An id that is gone is \
-    refused: look again. Several steps at once go into browser_run_plan. What needs consent is for the person to decide.";
+    refused: look again. Several steps at once go into browser_run_plan. What needs consent is for the person to decide. \
+    Agents that work at the same time each name a `session`: a browser of its own, with its own tabs and cookies.";
 
-/// Opens a session, when the first tool is called.
-pub trait Opener: Send + Sync + 'static {
-    /// A new session, or why there is none.
-    fn open(&self) -> impl Future<Output = Result<Handle, String>> + Send;
-}
-
-/// An MCP server over one session at a time.
-pub struct Server<O> {
-    opens: O,
+/// An MCP server for one connection of a client.
+pub(crate) struct Server<O: Opener> {
+    sessions: Arc<Sessions<O>>,
     tools: Vec<&'static Tool>,
-    session: Mutex<Option<Handle>>,
-    waiting: Mutex<Option<Waiting>>,
-    questions: AtomicU32,
+    /// Id of the client's session in the transport, once known. What it opened ends with it.
+    client: Arc<StdMutex<Option<String>>>,
 }
 
-/// A call that waits for a person.
-struct Waiting {
-    id: String,
-    question: Question,
-    running: RunningCall,
-    since: Instant,
-}
-
-impl<O> fmt::Debug for Server<O> {
+impl<O: Opener> fmt::Debug for Server<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: Vec<&str> = self.tools.iter().map(|spec| spec.name).collect();
         f.debug_struct("Server").field("tools", &tools).finish_non_exhaustive()
     }
 }
 
+impl<O: Opener> Drop for Server<O> {
+    fn drop(&mut self) {
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(id), Ok(runtime)) = (client, tokio::runtime::Handle::try_current()) {
+            let sessions = self.sessions.clone();
+            runtime.spawn(async move { sessions.close(&Key::Client(id)).await });
+        }
+    }
+}
+
 impl<O: Opener> Server<O> {
-    /// A server with these tools. It opens its session at the first call.
-    #[must_use]
-    pub fn new(opens: O, tools: ToolSet) -> Self {
-        Self {
-            opens,
-            tools: tools.tools(),
-            session: Mutex::new(None),
-            waiting: Mutex::new(None),
-            questions: AtomicU32::new(0),
-        }
+    pub(crate) fn new(sessions: Arc<Sessions<O>>, tools: ToolSet) -> Self {
+        Self { sessions, tools: tools.tools(), client: Arc::default() }
     }
 
-    /// Ends the session and closes its browser, if one is open. Returns the folder of its log.
-    pub async fn close(&self) -> Option<String> {
-        self.waiting.lock().await.take();
-        let handle = self.session.lock().await.take()?;
-        let (agent, report) = handle.end().await.ok()?;
-        if tokio::time::timeout(CLOSING, agent.close()).await.is_err() {
-            tracing::warn!("the browser did not close in time");
+    /// The session of a call: the one that it names, else that of its client.
+    fn key(&self, sent: &mut CallToolRequestParams, context: &RequestContext<RoleServer>) -> Result<Key, String> {
+        match sent.arguments.as_mut().and_then(|arguments| arguments.remove(SESSION)) {
+            Some(serde_json::Value::String(name)) => return Key::named(&name),
+            None | Some(serde_json::Value::Null) => {}
+            Some(other) => return Err(format!("session must be a text, not {}", quoted(&other.to_string(), 60))),
         }
-        report.run_dir
-    }
-
-    async fn handle(&self) -> Result<Handle, String> {
-        let mut session = self.session.lock().await;
-        match &*session {
-            Some(handle) => Ok(handle.clone()),
-            None => Ok(session.insert(self.opens.open().await?).clone()),
-        }
+        let Some(request) = context.extensions.get::<http::request::Parts>() else {
+            return Ok(Key::Client("stdio".to_owned()));
+        };
+        // Without sessions in the protocol, clients cannot be told apart.
+        let Some(id) = request.headers.get("mcp-session-id").and_then(|id| id.to_str().ok()) else {
+            return Ok(Key::Named("main".to_owned()));
+        };
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+        Ok(Key::Client(id.to_owned()))
     }
 
     async fn carry_out(
         &self,
         name: &str,
-        sent: CallToolRequestParams,
+        mut sent: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
+    ) -> Result<CallToolResponse, String> {
         let Some(spec) = self.tools.iter().find(|spec| spec.name == name) else {
             let known: Vec<&str> = self.tools.iter().map(|spec| spec.name).collect();
             return Err(format!("there is no tool {}; there are {}", quoted(name, 60), known.join(", ")));
         };
+        let key = self.key(&mut sent, context)?;
+        let held = self.sessions.of(&key)?;
+        if let Some(id) = &sent.request_state {
+            let reply = in_response(sent.input_responses.as_ref());
+            return self.confirm(&held, id, reply, context).await;
+        }
         let request = match spec.order(sent.arguments.unwrap_or_default())? {
             Order::Call(request) => request,
-            Order::Confirm { id, is_agreed } => return self.confirm(&id, is_agreed, context).await,
+            Order::Confirm { id, is_agreed } => {
+                let reply = if is_agreed { ConfirmReply::Yes(None) } else { ConfirmReply::No };
+                return self.confirm(&held, &id, reply, context).await;
+            }
             Order::Close => {
-                let kept = self.close().await;
+                let kept = self.sessions.close(&key).await;
                 let said = kept.map_or_else(
                     || "ok: no browser was open".to_owned(),
                     |dir| format!("ok: the browser is closed\nlog: {dir}"),
                 );
-                return Ok(CallToolResult::success(vec![ContentBlock::text(format!("### Result\n{said}\n"))]));
+                return Ok(CallToolResult::success(vec![ContentBlock::text(format!("### Result\n{said}\n"))]).into());
             }
             _ => return Err(format!("{} is not served here", spec.name)),
         };
-        self.without_question().await?;
-        let running = self.handle().await?.begin(request).await;
+        without_question(&held).await?;
+        let running = self.sessions.handle(&held).await?.begin(request).await;
         match running {
-            Ok(running) => self.attend(running, context).await,
+            Ok(running) => self.attend(&held, running, context).await,
             Err(gone) => {
-                self.session.lock().await.take();
+                held.forget().await;
                 Err(format!("{gone}; call again to start a new one"))
-            }
-        }
-    }
-
-    /// Refuses further calls while a person is asked; forgets a question that was not answered in time.
-    async fn without_question(&self) -> Result<(), String> {
-        let mut waiting = self.waiting.lock().await;
-        match &*waiting {
-            Some(open) if open.since.elapsed() < PATIENCE => {
-                Err(format!("a step waits for consent: answer question {} with browser_confirm first", open.id))
-            }
-            _ => {
-                waiting.take();
-                Ok(())
             }
         }
     }
 
     async fn confirm(
         &self,
+        held: &Held,
         id: &str,
-        is_agreed: bool,
+        reply: ConfirmReply,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
-        let mut waiting = self.waiting.lock().await;
+    ) -> Result<CallToolResponse, String> {
+        let mut waiting = held.waiting.lock().await;
         match waiting.take() {
             Some(open) if open.id == id => {
                 drop(waiting);
-                open.question.answer(if is_agreed { ConfirmReply::Yes(None) } else { ConfirmReply::No });
-                self.attend(open.running, context).await
+                open.question.answer(reply);
+                self.attend(held, open.running, context).await
             }
             other => {
                 let why = match &other {
@@ -167,9 +150,10 @@ impl<O: Opener> Server<O> {
     /// Follows a call to its end, or to a question that the client cannot pass on.
     async fn attend(
         &self,
+        held: &Held,
         mut running: RunningCall,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
+    ) -> Result<CallToolResponse, String> {
         loop {
             let next = tokio::select! {
                 next = running.next() => next,
@@ -179,22 +163,45 @@ impl<O: Opener> Server<O> {
                 }
             };
             match next {
-                Ok(Progress::Done(answer)) => return Ok(self.result(*answer).await),
-                Ok(Progress::Asks(question)) if can_elicit(context) => {
-                    let reply = asked_through(context, &question.text).await;
-                    question.answer(reply);
-                }
-                Ok(Progress::Asks(question)) => return self.put_off(question, running).await,
+                Ok(Progress::Done(answer)) => return Ok(result(held, *answer).await.into()),
+                Ok(Progress::Asks(question)) => match Asking::of(context) {
+                    Asking::Elicits => {
+                        let reply = asked_through(context, &question.text).await;
+                        question.answer(reply);
+                    }
+                    asking => return self.put_off(held, question, running, asking).await,
+                },
                 Err(gone) => {
-                    self.session.lock().await.take();
+                    held.forget().await;
                     return Err(format!("{gone}; call again to start a new one"));
                 }
             }
         }
     }
 
-    /// Keeps a call until its question is answered by a tool.
-    async fn put_off(&self, question: Question, running: RunningCall) -> Result<CallToolResult, String> {
+    /// Keeps a call until its question is answered: by the client's next request, or by a tool.
+    async fn put_off(
+        &self,
+        held: &Held,
+        question: Question,
+        running: RunningCall,
+        asking: Asking,
+    ) -> Result<CallToolResponse, String> {
+        let id = self.sessions.question();
+        let answered = match asking {
+            Asking::ByInput => input_required(&question.text, &id).map(CallToolResponse::from),
+            _ => None,
+        };
+        let answered = match answered {
+            Some(answered) => answered,
+            None => self.by_tool(&question, &id)?,
+        };
+        *held.waiting.lock().await = Some(Waiting { id, question, running, since: Instant::now() });
+        Ok(answered)
+    }
+
+    /// Says what a step needs, and which tool answers it.
+    fn by_tool(&self, question: &Question, id: &str) -> Result<CallToolResponse, String> {
         let grant = question.grant.as_ref().map_or_else(String::new, |grant| {
             format!("\nThe server asks no more if it is started with --grant {grant}")
         });
@@ -204,40 +211,52 @@ impl<O: Opener> Server<O> {
                 question.text
             ));
         }
-        let id = format!("q{}", self.questions.fetch_add(1, Ordering::Relaxed) + 1);
         let said = format!(
             "### Result\nneeds consent, and nothing was sent yet: {}\nAsk the person, then answer question {id} with \
              browser_confirm within 60 s; it is denied otherwise{grant}\n",
             question.text
         );
-        *self.waiting.lock().await = Some(Waiting { id, question, running, since: Instant::now() });
-        Ok(CallToolResult::success(vec![ContentBlock::text(said)]))
+        Ok(CallToolResult::success(vec![ContentBlock::text(said)]).into())
     }
+}
 
-    async fn result(&self, answer: Answer) -> CallToolResult {
-        let mut text = answer.to_string();
-        if answer.is_last() {
-            self.session.lock().await.take();
-            text.push_str("\nThe browser is gone and the session has ended; the next call starts a new one.\n");
+/// Refuses further calls while a person is asked; forgets a question that was not answered in time.
+async fn without_question(held: &Held) -> Result<(), String> {
+    let mut waiting = held.waiting.lock().await;
+    match &*waiting {
+        Some(open) if open.since.elapsed() < PATIENCE => {
+            Err(format!("a step waits for consent: answer question {} with browser_confirm first", open.id))
         }
-        if text.is_empty() {
-            text.push_str("### Result\nok\n");
+        _ => {
+            waiting.take();
+            Ok(())
         }
-        let mut content = vec![ContentBlock::text(text)];
-        for picture in &answer.pictures {
-            match tokio::fs::read(&picture.path).await {
-                Ok(bytes) if bytes.len() <= PICTURE => {
-                    content.push(ContentBlock::image(STANDARD.encode(bytes), picture.media_type.clone()));
-                }
-                // The path of the file is in the text.
-                Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "a picture cannot be read"),
+    }
+}
+
+async fn result(held: &Held, answer: Answer) -> CallToolResult {
+    let mut text = answer.to_string();
+    if answer.is_last() {
+        held.forget().await;
+        text.push_str("\nThe browser is gone and the session has ended; the next call starts a new one.\n");
+    }
+    if text.is_empty() {
+        text.push_str("### Result\nok\n");
+    }
+    let mut content = vec![ContentBlock::text(text)];
+    for picture in &answer.pictures {
+        match tokio::fs::read(&picture.path).await {
+            Ok(bytes) if bytes.len() <= PICTURE => {
+                content.push(ContentBlock::image(STANDARD.encode(bytes), picture.media_type.clone()));
             }
+            // The path of the file is in the text.
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "a picture cannot be read"),
         }
-        match &answer.error {
-            Some(_) => CallToolResult::error(content),
-            None => CallToolResult::success(content),
-        }
+    }
+    match &answer.error {
+        Some(_) => CallToolResult::error(content),
+        None => CallToolResult::success(content),
     }
 }
 
@@ -249,29 +268,12 @@ fn shown(tool: &Tool) -> rmcp::model::Tool {
         Hint::Moves => hints.read_only(false).destructive(false),
         Hint::Acts => hints.read_only(false).destructive(true),
     };
-    rmcp::model::Tool::new(tool.name, tool.about, tool.schema()).with_title(tool.title).with_annotations(hints)
-}
-
-fn can_elicit(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|capabilities| capabilities.elicitation.is_some())
-}
-
-/// Asks the person through the client.
-async fn asked_through(context: &RequestContext<RoleServer>, question: &str) -> ConfirmReply {
-    let Ok(requested_schema) = ElicitationSchema::builder().build() else { return ConfirmReply::Unanswered };
-    let asked =
-        ElicitRequestParams::FormElicitationParams { meta: None, message: question.to_owned(), requested_schema };
-    match context.peer.create_elicitation_with_timeout(asked, Some(PATIENCE)).await {
-        Ok(reply) => match reply.action {
-            ElicitationAction::Accept => ConfirmReply::Yes(None),
-            ElicitationAction::Decline => ConfirmReply::No,
-            _ => ConfirmReply::Unanswered,
-        },
-        Err(error) => {
-            tracing::debug!(%error, "the client does not pass the question on");
-            ConfirmReply::Unanswered
-        }
+    let mut schema = tool.schema();
+    if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+        let session = json!({ "type": "string", "description": "Session to work in; by default your own" });
+        properties.insert(SESSION.to_owned(), session);
     }
+    rmcp::model::Tool::new(tool.name, tool.about, schema).with_title(tool.title).with_annotations(hints)
 }
 
 impl<O: Opener> ServerHandler for Server<O> {
@@ -296,22 +298,8 @@ impl<O: Opener> ServerHandler for Server<O> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name.to_string();
-        let result = self
-            .carry_out(&name, request, &context)
-            .await
-            .unwrap_or_else(|why| CallToolResult::error(vec![ContentBlock::text(Answer::failed(why).to_string())]));
-        Ok(result.into())
+        let result = self.carry_out(&name, request, &context).await;
+        let failed = |why| CallToolResult::error(vec![ContentBlock::text(Answer::failed(why).to_string())]);
+        Ok(result.unwrap_or_else(|why| failed(why).into()))
     }
-}
-
-/// Serves over standard input and output until the client closes its end. Returns the folder of the last session's log,
-/// if one was open.
-///
-/// # Errors
-/// Why the connection did not come about.
-pub async fn serve_stdio<O: Opener>(opens: O, tools: ToolSet) -> Result<Option<String>, String> {
-    let server = std::sync::Arc::new(Server::new(opens, tools));
-    let running = server.clone().serve(rmcp::transport::stdio()).await.map_err(|error| error.to_string())?;
-    running.waiting().await.map_err(|error| error.to_string())?;
-    Ok(server.close().await)
 }

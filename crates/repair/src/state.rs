@@ -41,6 +41,8 @@ pub(crate) struct RunState {
     pub(crate) request: RunRequest,
     pub(crate) page: PageId,
     pub(crate) ground: Option<Ground>,
+    /// The address that the tab showed last; `None` if nothing was seen of it yet.
+    pub(crate) url: Option<String>,
     /// The scope that the current plan was made for, and so that of every observation.
     pub(crate) scope: Scope,
     pub(crate) next_index: u32,
@@ -85,6 +87,7 @@ impl RunState {
             page: request.page.clone(),
             request,
             ground: None,
+            url: None,
             scope: Scope::View,
             next_index: 0,
             calls: 0,
@@ -115,6 +118,7 @@ impl RunState {
     pub(crate) fn go_on_with(&mut self, work: Work, budgets: &Budgets) {
         let request = RunRequest { work, page: self.page.clone(), ..self.request.clone() };
         *self = Self {
+            url: self.url.take(),
             next_index: self.next_index,
             calls: self.calls,
             kept: self.kept,
@@ -157,7 +161,7 @@ impl RunState {
     pub(crate) fn ground_or_blank(&self) -> Observation {
         self.ground.as_ref().map_or_else(
             || {
-                let url = self.request.start_url.as_deref().unwrap_or("about:blank");
+                let url = self.url.as_deref().or(self.request.start_url.as_deref()).unwrap_or("about:blank");
                 Observation::blank(self.page.clone(), url)
             },
             |ground| ground.observation.clone(),
@@ -181,8 +185,11 @@ impl RunState {
         if !reads || effects.is_some_and(|effects| effects.is_any()) || success.page.is_some() {
             self.age();
         }
-        if let (Some(ground), Some(url)) = (&mut self.ground, effects.and_then(|effects| effects.url_after.as_ref())) {
-            ground.observation.url.clone_from(url);
+        if let Some(url) = effects.and_then(|effects| effects.url_after.as_ref()) {
+            self.url = Some(url.clone());
+            if let Some(ground) = &mut self.ground {
+                ground.observation.url.clone_from(url);
+            }
         }
     }
 }

@@ -211,7 +211,7 @@ impl Ground {
         std::fs::create_dir(&downloads)?;
         (options.proxy, options.accept_downloads) = (Some(egress.address()), Some(downloads.clone()));
         let browser = Arc::new(Browser::launch(&options, soon()).await?);
-        self_test(&browser, &egress, None, soon()).await?;
+        self_test(&browser, None, &egress, None, soon()).await?;
         let ground = Self { browser, egress, net, downloads, _profiles: profiles };
         ground.under(&policy(Profile::Auto)?);
         Ok(ground)

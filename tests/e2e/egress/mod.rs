@@ -234,7 +234,7 @@ async fn with_the_defence_no_probe_reaches_the_hostile_server() -> Result<()> {
     opened(&mut options);
     let datagrams = ground.datagrams()?;
     let browser = Browser::launch(&options, soon()).await?;
-    self_test(&browser, &egress, ground.namespace(), soon()).await?;
+    self_test(&browser, None, &egress, ground.namespace(), soon()).await?;
     all_denied(&browser, &egress, &ground, &hostile, &urls).await?;
     ensure!(ground.asked.names().is_empty(), "looked up: {:?}", ground.asked.names());
     ensure!(ground.datagrams()? == datagrams, "sent {} datagrams", ground.datagrams()? - datagrams);
@@ -280,7 +280,7 @@ async fn without_one_of_the_flags_the_self_test_refuses() -> Result<()> {
         let kept = flags.iter().enumerate().filter(|(index, _)| *index != absent);
         options.extra_args.extend(kept.map(|(_, flag)| flag.into()));
         let browser = Browser::launch(&options, soon()).await?;
-        let refused = self_test(&browser, &egress, None, soon()).await.err();
+        let refused = self_test(&browser, None, &egress, None, soon()).await.err();
         let refused = refused.with_context(|| format!("without {}: expected a refusal", flags[absent]))?;
         let fits = match absent {
             0 | 1 => matches!(refused, Uncontained::Loopback | Uncontained::Unseen { .. } | Uncontained::Udp),
@@ -302,7 +302,8 @@ async fn a_browser_that_is_not_in_its_namespace_is_refused() -> Result<()> {
     let egress = Egress::bind(System).await?;
     let options = LaunchOptions { proxy: Some(egress.address()), ..options(&profiles) };
     let browser = Browser::launch(&options, soon()).await?;
-    let refused = self_test(&browser, &egress, Some(&namespace), soon()).await.err().context("expected a refusal")?;
+    let refused =
+        self_test(&browser, None, &egress, Some(&namespace), soon()).await.err().context("expected a refusal")?;
     ensure!(matches!(refused, Uncontained::Outside), "{refused}");
     Ok(())
 }

@@ -1,73 +1,114 @@
 //! `cuebook mcp`: a browser as tools for somebody else's agent.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cuebook::Agent;
 use cuebook::executor::ExecutorOptions;
 use cuebook::page_modeler::{ModelerOptions, Settling};
-use cuebook_mcp::{Opener, serve_stdio};
+use cuebook::repair::{RunRequest, Work};
+use cuebook::{Agent, Contexts, Tab, fresh};
+use cuebook_grammar::policy::Policy;
+use cuebook_grammar::report::ErrorCode;
+use cuebook_mcp::{HttpOptions, Opener, serve_http, serve_stdio};
 use cuebook_session::{Asker, Handle, ToolSet};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
 
 use crate::args::{McpArgs, SessionOptions, Tools};
-use crate::browser::open_contained;
+use crate::browser::{open_contained, open_context, open_contexts};
 use crate::compose::{budgets, secrets};
-use crate::exit::{Exit, Output, Refusal};
+use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::ground;
+use crate::interrupt::Signals;
 use crate::progress;
 use crate::text::{plain, with_sources};
 
 /// The wait before a page is shown: a page that goes on changing is shown as it is.
 const SETTLING: Settling = Settling { quiet: Duration::from_millis(100), limit: Duration::from_secs(3) };
-
-/// Opens the sessions of a server by the flags of the command.
-pub(crate) struct Opening {
-    pub(crate) options: SessionOptions,
-}
+/// Time for closing the browser of a server.
+const CLOSING: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(args: McpArgs, output: Output) -> Exit {
+    match served(args, output).await {
+        Ok(logs) => {
+            for dir in logs.iter().filter(|_| !output.quiet) {
+                progress::say(&format!("log: {dir}"));
+            }
+            Exit::OK
+        }
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
     let tools = match args.tools {
         Tools::Core => ToolSet::Core,
         Tools::Slim => ToolSet::Slim,
         Tools::Dom => ToolSet::Dom,
         Tools::All => ToolSet::All,
     };
+    let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
     let opening = Opening { options: args.session };
     // What cannot work later is said now, where a person reads it.
-    if let Err(refusal) = opening.policy() {
-        return refusal.print(output);
+    opening.policy()?;
+    let opener = SharedOpening { opening, contexts: Mutex::new(None) };
+    let Some(address) = args.http else {
+        return serve_stdio(opener, tools).await.map_err(|why| {
+            Refusal::unusable(ErrorCode::Usage, format!("the client did not connect: {}", plain(&why)))
+        });
+    };
+    let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::Usage, format!("--http {address}: {error}"));
+    let token = match args.token {
+        Some(token) => token,
+        None => fresh::token().map_err(Refusal::no_randomness)?,
+    };
+    let listener = TcpListener::bind(address).await.map_err(unusable)?;
+    let url = format!("http://{}/mcp", listener.local_addr().map_err(unusable)?);
+    if output.json {
+        print_json(&json!({ "url": url, "token": token }));
+    } else {
+        progress::say(&format!("serving {url}; clients send the header `Authorization: Bearer {token}`"));
     }
-    match serve_stdio(opening, tools).await {
-        Ok(kept) => {
-            if let Some(dir) = kept.filter(|_| !output.quiet) {
-                progress::say(&format!("log: {dir}"));
-            }
-            Exit::OK
-        }
-        Err(why) => {
-            progress::say(&format!("error: the client did not connect: {}", plain(&why)));
-            Exit::FAILED
-        }
-    }
+    let options = HttpOptions { tools, token, hosts: args.host, idle: (!is_kept).then_some(args.idle) };
+    let mut signals = Signals::listen();
+    serve_http(opener, listener, options, async move { signals.next().await }).await.map_err(unusable)
+}
+
+/// Opens sessions by the flags of the command.
+pub(crate) struct Opening {
+    pub(crate) options: SessionOptions,
 }
 
 impl Opening {
     /// The policy, and whether addresses of this machine may be opened without being named: both are open unless flags or
     /// a file say where the session may act.
-    fn policy(&self) -> Result<(cuebook_grammar::policy::Policy, bool), Refusal> {
+    fn policy(&self) -> Result<(Policy, bool), Refusal> {
         let policy = ground::policy(&self.options.policy, &self.options.grant, None)?;
         let is_open = self.options.policy.allow.is_empty() && self.options.policy.policy.is_none();
         Ok(if is_open { (policy.opening_public(), true) } else { (policy, false) })
     }
 
+    /// A session in a browser of its own.
     pub(crate) async fn session(&self) -> Result<Handle, Refusal> {
-        let options = &self.options;
         let (policy, opens_loopback) = self.policy()?;
+        let tab = open_contained(&self.options, policy.clone()).await?;
+        self.session_in(tab, policy, opens_loopback).await
+    }
+
+    async fn session_in(&self, tab: Tab, policy: Policy, opens_loopback: bool) -> Result<Handle, Refusal> {
+        let options = &self.options;
         let secrets = secrets(options, None)?;
-        let tab = open_contained(options, policy.clone()).await?;
+        let unusable = |error: &dyn std::error::Error| Refusal::unusable(ErrorCode::NoBrowser, error.to_string());
+        let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;
+        let downloads = std::path::absolute(options.out.join(run_id.as_str()).join("downloads")).ok();
+        if let Some(folder) = &downloads {
+            tab.accept_downloads(folder, Instant::now() + CLOSING).await.map_err(|error| unusable(&error))?;
+        }
         let (asker, questions) = Asker::new();
-        let executor = ExecutorOptions { upload_roots: cuebook::upload_roots(&policy), ..ExecutorOptions::default() };
-        let unusable = |error: &dyn std::error::Error| {
-            Refusal::unusable(cuebook_grammar::report::ErrorCode::NoBrowser, error.to_string())
+        let executor = ExecutorOptions {
+            upload_roots: cuebook::upload_roots(&policy),
+            download_dir: downloads,
+            ..ExecutorOptions::default()
         };
         let agent = Agent::builder()
             .browser(tab)
@@ -81,13 +122,49 @@ impl Opening {
             .build()
             .await
             .map_err(|error| unusable(&error))?;
-        let session = agent.begin().await.map_err(|error| unusable(&error))?;
+        let request = agent.request(Work::Session).map_err(|error| unusable(&error))?;
+        let session = agent.begin_as(RunRequest { run_id, ..request }).await.map_err(|error| unusable(&error))?;
         Ok(Handle::start(session, questions, opens_loopback))
     }
 }
 
-impl Opener for Opening {
+/// Opens the sessions of a server in one browser, which is started with the first of them. A browser that runs anyway is
+/// attached to by each.
+struct SharedOpening {
+    opening: Opening,
+    contexts: Mutex<Option<Contexts>>,
+}
+
+impl SharedOpening {
+    async fn session(&self) -> Result<Handle, Refusal> {
+        if self.opening.options.browser.cdp.is_some() {
+            return self.opening.session().await;
+        }
+        let (policy, opens_loopback) = self.opening.policy()?;
+        let tab = {
+            let mut contexts = self.contexts.lock().await;
+            // One that died is replaced.
+            let alive = contexts.take().filter(Contexts::is_alive);
+            let shared = match alive {
+                Some(alive) => contexts.insert(alive),
+                None => contexts.insert(open_contexts(&self.opening.options).await?),
+            };
+            open_context(shared, policy.clone()).await?
+        };
+        self.opening.session_in(tab, policy, opens_loopback).await
+    }
+}
+
+impl Opener for SharedOpening {
     async fn open(&self) -> Result<Handle, String> {
         self.session().await.map_err(|refusal| with_sources(&refusal.error))
+    }
+
+    async fn close(&self) {
+        if let Some(contexts) = self.contexts.lock().await.take()
+            && let Err(error) = contexts.close(Instant::now() + CLOSING).await
+        {
+            tracing::debug!(%error, "the browser did not close cleanly");
+        }
     }
 }

@@ -56,7 +56,7 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
 async fn tabs_of_other_contexts_are_not_listed() {
     let mut stage = Stage::on("<button>Go</button>").await;
     let here = stage.browser.pages().len();
-    let context = stage.browser.new_context(until()).await.unwrap();
+    let context = stage.browser.new_context(None, until()).await.unwrap();
     let other = stage.browser.new_page_in(&context, "about:blank", until()).await.unwrap();
     assert_eq!(stage.observe(Scope::View).await.tabs.len(), here);
     assert!(!other.is_beside(&stage.page));

@@ -46,6 +46,7 @@ impl OpenRun {
     pub fn turn_to(&mut self, page: PageId) {
         self.run.page = page;
         self.run.ground = None;
+        self.run.url = None;
     }
 
     /// Judges the next piece of work by this policy.

@@ -1,0 +1,119 @@
+//! The ways to reach a server: standard input and output, and HTTP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use cuebook_session::ToolSet;
+use rmcp::service::ServiceExt as _;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use subtle::ConstantTimeEq as _;
+use tokio::net::TcpListener;
+
+use crate::server::Server;
+use crate::sessions::{Opener, Sessions};
+
+/// How often the sessions without a call are looked at.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// Serves over standard input and output until the client closes its end. Returns the folders of the logs of the sessions
+/// that were open then.
+///
+/// # Errors
+/// Why the connection did not come about.
+pub async fn serve_stdio<O: Opener>(opens: O, tools: ToolSet) -> Result<Vec<String>, String> {
+    let sessions = Arc::new(Sessions::new(opens));
+    let running = Server::new(sessions.clone(), tools).serve(rmcp::transport::stdio()).await;
+    let ended = match running {
+        Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let logs = sessions.close_all().await;
+    ended.map(|()| logs)
+}
+
+/// Settings of a server over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Tools that are offered.
+    pub tools: ToolSet,
+    /// Each request has to carry this as `Authorization: Bearer …`.
+    pub token: String,
+    /// Names by which the server may be reached besides the loopback ones, with or without a port.
+    pub hosts: Vec<String>,
+    /// Time without a call after which a session ends; `None` for never.
+    pub idle: Option<Duration>,
+}
+
+/// Serves the protocol's streamable HTTP at `/mcp` until `stop`. Each client has a browser session of its own, unless it names
+/// one. A request without the token, to another host or from a web page is refused. Returns the folders of the logs of the
+/// sessions that were open at the end.
+///
+/// # Errors
+/// If the system takes no connection.
+pub async fn serve_http<O: Opener>(
+    opens: O,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<Vec<String>> {
+    let HttpOptions { tools, token, hosts, idle } = options;
+    let sessions = Arc::new(Sessions::new(opens));
+    let mut clients = LocalSessionManager::default();
+    clients.session_config.keep_alive = idle;
+    let local = loopback(listener.local_addr()?);
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(local.into_iter().chain(hosts))
+        // A page that reached this port would send its origin.
+        .enforce_origin_validation();
+    let ended = config.cancellation_token.clone();
+    let of_client = sessions.clone();
+    let service =
+        StreamableHttpService::new(move || Ok(Server::new(of_client.clone(), tools)), Arc::new(clients), config);
+    let expected = HeaderValue::try_from(format!("Bearer {token}")).map_err(std::io::Error::other)?;
+    let router = axum::Router::new()
+        .nest_service("/mcp", service)
+        .layer(middleware::from_fn_with_state(Arc::new(expected), authorised));
+    let sweeping = {
+        let sessions = sessions.clone();
+        async move {
+            let Some(idle) = idle else { return std::future::pending().await };
+            loop {
+                tokio::time::sleep(BEAT.min(idle)).await;
+                sessions.sweep(idle).await;
+            }
+        }
+    };
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
+        stop.await;
+        // Streams that stay open would hold the server.
+        ended.cancel();
+    });
+    let served = tokio::select! {
+        served = async { serving.await } => served,
+        () = sweeping => Ok(()),
+    };
+    let logs = sessions.close_all().await;
+    served.map(|()| logs)
+}
+
+/// The names of a loopback address with its port; none of another address.
+fn loopback(address: SocketAddr) -> Vec<String> {
+    let port = address.port();
+    ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}")).to_vec()
+}
+
+async fn authorised(State(expected): State<Arc<HeaderValue>>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(AUTHORIZATION);
+    if given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(expected.as_bytes()))) {
+        return next.run(request).await;
+    }
+    let why = "expected `Authorization: Bearer TOKEN` with the token that the server printed when it started\n";
+    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], why).into_response()
+}
