@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::shell::{counted, document, seconds};
+use super::shell::{Kind, counted, document, seconds};
 use crate::metrics::{Collector, Mixed, Quantiles, RunLine, Slow};
 use crate::run_dir::utc;
 
@@ -21,15 +21,14 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
     let run = |id: &str| html! { @match link(id) { Some(href) => a href=(href) { (id) }, None => (id) } };
     let runs = |ids: &[String]| html! { @for (at, id) in ids.iter().enumerate() { @if at > 0 { ", " } (run(id)) } };
     let counts = &summary.runs;
-    let class = match counts.ok {
-        ok if ok == counts.total => "ok",
-        0 => "failed",
-        _ => "unknown",
-    };
     let header = html! {
-        h1 {
-            span class={ "badge " (class) } { (share(counts.ok, counts.total)) } " "
-            (counts.ok) " of " (counted(counts.total, "run")) " ended well"
+        h1 { "Runs: " (counts.ok) " of " (counts.total) " ended well" }
+        p.share {
+            strong { (share(counts.ok, counts.total)) }
+            svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+                rect.whole width="100" height="10" {}
+                rect.part width=(counts.ok.saturating_mul(100) / counts.total.max(1)) height="10" {}
+            }
         }
         dl.facts {
             @for (name, count) in [("Failed", counts.failed), ("Blocked", counts.blocked), ("Invalid", counts.invalid),
@@ -106,7 +105,8 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         }))
         @if counts.total > lines.len() as u64 { p.faint { "The latest " (lines.len()) " of " (counts.total) " runs." } }
     };
-    document(&format!("{} of {} ended well", counts.ok, counted(counts.total, "run")), &header, &main)
+    let title = format!("{} of {} ended well", counts.ok, counted(counts.total, "run"));
+    document(&title, Kind::Overview, &html! { header { (header) } main { (main) } })
 }
 
 /// A bar for each run: its height is its duration, its colour and its title how it ended.
