@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cuebook::Agent;
-use cuebook::executor::ExecutorOptions;
+use cuebook::executor::{ExecutorOptions, ScreenshotMode};
 use cuebook::page_modeler::{ModelerOptions, Settling};
 use cuebook_mcp::{Opener, serve_stdio};
 use cuebook_session::{Asker, Handle, ToolSet};
@@ -22,6 +22,8 @@ const SETTLING: Settling = Settling { quiet: Duration::from_millis(100), limit: 
 /// Opens the sessions of a server by the flags of the command.
 pub(crate) struct Opening {
     pub(crate) options: SessionOptions,
+    /// A picture is taken before and after each step.
+    pub(crate) takes_pictures: bool,
 }
 
 pub(crate) async fn run(args: McpArgs, output: Output) -> Exit {
@@ -31,7 +33,7 @@ pub(crate) async fn run(args: McpArgs, output: Output) -> Exit {
         Tools::Dom => ToolSet::Dom,
         Tools::All => ToolSet::All,
     };
-    let opening = Opening { options: args.session };
+    let opening = Opening { options: args.session, takes_pictures: false };
     // What cannot work later is said now, where a person reads it.
     if let Err(refusal) = opening.policy() {
         return refusal.print(output);
@@ -65,7 +67,9 @@ impl Opening {
         let secrets = secrets(options, None)?;
         let tab = open_contained(options, policy.clone()).await?;
         let (asker, questions) = Asker::new();
-        let executor = ExecutorOptions { upload_roots: cuebook::upload_roots(&policy), ..ExecutorOptions::default() };
+        let screenshots = if self.takes_pictures { ScreenshotMode::Every } else { ScreenshotMode::default() };
+        let upload_roots = cuebook::upload_roots(&policy);
+        let executor = ExecutorOptions { screenshots, upload_roots, ..ExecutorOptions::default() };
         let unusable = |error: &dyn std::error::Error| {
             Refusal::unusable(cuebook_grammar::report::ErrorCode::NoBrowser, error.to_string())
         };

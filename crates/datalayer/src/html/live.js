@@ -56,16 +56,24 @@ $("question").addEventListener("click", async (event) => {
   }
 });
 
+const say = (text) => ($("state").textContent = text);
+
 let events;
 const listen = () => {
   events?.close();
   events = new EventSource(`events?steps=${body.dataset.steps}&calls=${body.dataset.calls}`);
+  events.onopen = () => say("");
   events.addEventListener("update", (event) => take(JSON.parse(event.data)));
   events.addEventListener("question", (event) => ask(JSON.parse(event.data)));
   // What is over does not come back.
-  events.addEventListener("over", () => events.close());
+  events.addEventListener("over", () => {
+    events.close();
+    ask("");
+    say("This page is not served any more.");
+  });
   events.onerror = () => {
     events.close();
+    say("The connection is lost; trying again.");
     setTimeout(listen, 1000);
   };
 };

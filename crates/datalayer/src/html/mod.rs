@@ -188,8 +188,9 @@ fn frame(run: &Run, beside: Beside<'_>, parts: &Parts, is_running: bool) -> Mark
                     div.tools {
                         button #previous type="button" { span aria-hidden="true" { "← " } "Previous" }
                         button #next type="button" { "Next" span aria-hidden="true" { " →" } }
-                        label { input #candidates type="checkbox"; " Other candidates" }
+                        label.ghosts { input #candidates type="checkbox"; " Other candidates" }
                         label.live { input #follow type="checkbox" checked; " Follow the run" }
+                        span.live #state role="status" {}
                     }
                     div #panels { @for one in &parts.panels { (one) } }
                     @if parts.panels.is_empty() { p.none { "No step yet." } }

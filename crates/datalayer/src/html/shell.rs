@@ -61,7 +61,7 @@ pub(super) fn document(title: &str, kind: Kind, content: &Markup) -> String {
                 meta http-equiv="Content-Security-Policy" content=(kind.policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
+                meta name="referrer" content="same-origin";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }

@@ -123,6 +123,7 @@ fn effect(effects: &EffectRecord) -> Option<String> {
         .or_else(|| first(&effects.new_tabs, "opened a tab, "))
         .or_else(|| effects.downloads.first().map(|one| format!("downloaded {}", one.filename)))
         .or_else(|| first(&effects.states, ""))
+        .or_else(|| effects.target_changed.then(|| "its value or state changed".to_owned()))
         .or_else(|| first(&changes.notable, ""))
         .or_else(|| (changes.added + changes.removed > 0).then(|| "the page changed".to_owned()))
         .or_else(|| effects.scrolled.then(|| "scrolled".to_owned()))
