@@ -63,7 +63,7 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         (chart(&lines))
         h2 { "What fails" }
         @if summary.failures.is_empty() { p { "No step failed." } } @else {
-            (table("Steps that failed", &["Cause", "Step", "Times", "", "Runs"], html! {
+            (table("Steps that failed", "causes", &["Cause", "Step", "Times", "", "Runs"], html! {
                 @let most = summary.failures.first().map_or(1, |first| first.count);
                 @for one in &summary.failures { tr {
                     td { (one.cause) } td.long { (one.what) } td { (one.count) } td.bar { (bar(one.count, most)) }
@@ -84,14 +84,14 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         }
         @if !summary.verbs.is_empty() {
             h3.block { "Verbs" }
-            (table("Verbs", &["Verb", "Attempts", "Failed", "p50", "p90", "Longest"], html! {
+            (table("Verbs", "verbs", &["Verb", "Attempts", "Failed", "p50", "p90", "Longest"], html! {
                 @for verb in &summary.verbs { tr {
                     td { (verb.verb) } td { (verb.attempts) } td { (verb.failed) } (durations(verb.duration_ms))
                 } }
             }))
         }
         h2 { "Runs" }
-        (table("Runs, the latest first", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
+        (table("Runs, the latest first", "runs", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
             @for line in lines.iter().rev() { tr {
                 td { (run(&line.run_id)) }
                 td class=(line.result) {
@@ -138,7 +138,7 @@ fn chart(lines: &[&RunLine]) -> Markup {
 fn flaky(title: &str, mixed: &[Mixed], runs: &dyn Fn(&[String]) -> Markup) -> Markup {
     html! {
         h3.block { (title) }
-        (table(title, &["What", "Failed", "Of", "", "Runs in which it failed"], html! {
+        (table(title, "flaky", &["What", "Failed", "Of", "", "Runs in which it failed"], html! {
             @for one in mixed { tr {
                 td.long { (one.what) } td { (one.failed) } td { (one.ok + one.failed) }
                 td.bar { (bar(one.failed, one.ok + one.failed)) } td.long { (runs(&one.runs)) }
@@ -150,7 +150,7 @@ fn flaky(title: &str, mixed: &[Mixed], runs: &dyn Fn(&[String]) -> Markup) -> Ma
 fn slowest(title: &str, slow: &[Slow], run: &dyn Fn(&str) -> Markup) -> Markup {
     html! {
         h3.block { (title) }
-        (table(title, &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
+        (table(title, "slow", &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
             @for one in slow { tr {
                 td.long { (one.what) } td { (one.duration_ms.count) } td { (one.failed) } (durations(one.duration_ms))
                 td { (run(&one.slowest_run)) }
@@ -163,9 +163,10 @@ fn durations(Quantiles { p50, p90, max, .. }: Quantiles) -> Markup {
     html! { @for ms in [p50, p90, max] { td { (seconds(ms)) } } }
 }
 
-fn table(title: &str, columns: &[&str], rows: Markup) -> Markup {
+/// A table. Where there is little room, the style leaves out columns by the `class`.
+fn table(title: &str, class: &str, columns: &[&str], rows: Markup) -> Markup {
     html! {
-        div.table tabindex="0" role="group" aria-label=(title) { table {
+        div class={ "table " (class) } tabindex="0" role="group" aria-label=(title) { table {
             thead { tr { @for column in columns {
                 @if column.is_empty() { td.bar {} } @else { th scope="col" { (column) } }
             } } }

@@ -96,19 +96,14 @@ impl<'a> Stages<'a> {
         let target = self.target(record);
         let of = |kind: &str| record.artifacts.iter().find(|artifact| artifact.kind == kind);
         let mut views = Vec::new();
-        let before = of("screenshotBefore").filter(|_| !is_blank(record));
-        if let Some(view) = self.before(at, record, before, page, target) {
-            views.push(view);
-        }
+        let before = of("screenshotBefore").filter(|_| !is_blank(record)).map(|picture| (picture, None));
+        let before = before.or_else(|| unchanged(self.run, at, record).map(|(from, picture)| (picture, Some(from))));
+        views.extend(self.before(at, record, before, page, target));
         for (kind, class, title) in [("screenshotAfter", "after", "After"), ("screenshot", "taken", "Taken")] {
             let Some((picture, size)) = of(kind).and_then(|picture| Some((picture, self.size(picture)?))) else { continue };
             let image = self.image(picture, size);
             let alt = format!("The page after step {}, {}", at + 1, name_of(record.result));
-            let shown = |alt: &str| html! { (canvas(size, alt, &image)) };
-            views.push(View { kind: class, title, figure: shown(&alt), small: canvas(size, "", &image) });
-        }
-        if views.is_empty() && let Some(view) = self.earlier(at, record) {
-            views.push(view);
+            views.push(View { kind: class, title, figure: canvas(size, &alt, &image), small: canvas(size, "", &image) });
         }
         // What was chosen says more than what came of it, unless nothing was.
         let first = usize::from(target.is_none() && views.len() > 1);
@@ -141,11 +136,12 @@ impl<'a> Stages<'a> {
         &mut self,
         at: usize,
         record: &StepRecord,
-        picture: Option<&ArtifactRef>,
+        picture: Option<(&ArtifactRef, Option<usize>)>,
         page: Option<Observation>,
         target: Option<Rect>,
     ) -> Option<View> {
-        let sized = picture.and_then(|picture| Some((picture, self.size(picture)?)));
+        let taken_after = picture.and_then(|(_, from)| from);
+        let sized = picture.and_then(|(picture, _)| Some((picture, self.size(picture)?)));
         // Boxes are in CSS pixels, and so are the pictures of a browser that was started for the run.
         let is_own = self.run.header.as_ref().is_some_and(|header| header.browser_path.is_some());
         let width = page.as_ref().map(|page| page.viewport.width).filter(|width| *width > 0.0);
@@ -163,11 +159,7 @@ impl<'a> Stages<'a> {
             }
         };
         let target = target.filter(|_| scene.scale > 0.0).map(|target| scaled(target, scene.scale));
-        let alt = match (&image, target) {
-            (Some(_), Some(_)) => "The page before step",
-            (Some(_), None) => "The page before step",
-            (None, _) => "The elements of the page before step",
-        };
+        let alt = if image.is_some() { "The page before step" } else { "The elements of the page before step" };
         let marked = if target.is_some() { ", its target marked" } else { "" };
         let alt = format!("{alt} {}{marked}: {}", at + 1, mark(record).1);
         let is_drawn = image.is_none();
@@ -191,26 +183,12 @@ impl<'a> Stages<'a> {
         Some(View {
             kind: "before",
             title: if is_drawn { "Before (elements)" } else { "Before" },
-            figure: canvas(scene.size, &alt, &figure),
+            figure: html! {
+                (canvas(scene.size, &alt, &figure))
+                @if let Some(from) = taken_after.filter(|_| !is_drawn) { figcaption { "Taken after step " (from + 1) } }
+            },
             small: canvas(scene.size, "", &thumb),
         })
-    }
-
-    /// The last picture that was taken of the page that a step begins on.
-    fn earlier(&mut self, at: usize, record: &StepRecord) -> Option<View> {
-        let (from, picture) = self.run.steps.iter().enumerate().take(at).rev().find_map(|(from, earlier)| {
-            let picture = earlier.artifacts.iter().find(|artifact| artifact.kind == "screenshotAfter")?;
-            Some((from, picture))
-        })?;
-        let is_same = self.run.steps.get(from + 1..at)?.iter().all(|step| step.url == record.url);
-        let size = self.size(picture).filter(|_| is_same && !is_blank(record))?;
-        let image = self.image(picture, size);
-        let alt = format!("The page after step {}, the last picture before this step", from + 1);
-        let figure = html! {
-            (canvas(size, &alt, &image))
-            figcaption { "Taken after step " (from + 1) ": this step has no picture (" code { "--record" } " takes them)." }
-        };
-        Some(View { kind: "earlier", title: "Earlier", figure, small: html! {} })
     }
 
     /// Where the target of a step was, in CSS pixels.
@@ -225,7 +203,9 @@ impl<'a> Stages<'a> {
             first.targets.get(name)?.element.as_ref()?.rect
         };
         let judged = || record.pre_facts.as_ref().and_then(facts).or_else(|| record.post_facts.as_ref().and_then(facts));
-        seen.or_else(judged).filter(Rect::has_area)
+        // It may have been scrolled into view since the picture was taken.
+        let moved = record.effects.as_ref().is_none_or(|effects| effects.scrolled);
+        seen.or_else(judged).or(record.target_box.filter(|_| !moved)).filter(Rect::has_area)
     }
 
     /// The other candidates in view, faint; as a drawing of the page where there is no picture.
@@ -245,16 +225,16 @@ impl<'a> Stages<'a> {
         let all = html! {
             @for (one, place) in boxes {
                 @let place = scaled(place, scene.scale);
-                (rect("box", place))
+                (rect(if is_drawn { "drawn-box" } else { "ghost-box" }, place))
                 @let size = (14.0 * unit).min((place.height * 0.8).max(8.0 * unit));
                 @let fits = (place.width / (size * 0.58)).max(0.0);
                 @let letters = if fits < 400.0 { fits as usize } else { 400 };
                 @if is_drawn {
-                    text x=(round(place.x + 4.0 * unit)) y=(round(place.y + (place.height + size * 0.7) / 2.0)) font-size=(round(size)) {
+                    text.drawn-name x=(round(place.x + 4.0 * unit)) y=(round(place.y + (place.height + size * 0.7) / 2.0)) font-size=(round(size)) {
                         (one_line(&one.name, letters.saturating_sub(1)))
                     }
                 } @else {
-                    text x=(round(place.x + 2.0 * unit)) y=(round(place.y + 13.0 * unit)) font-size=(round(13.0 * unit)) { (one.id) }
+                    text.ghost-name x=(round(place.x + 2.0 * unit)) y=(round((place.y - unit).max(12.0 * unit))) font-size=(round(13.0 * unit)) { (one.id) }
                 }
                 ({ count += 1; "" })
             }
@@ -322,10 +302,31 @@ impl Stage {
         }
     }
 
+    /// Returns `true` if nothing shows the page.
+    pub(super) fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
     /// The small figure of a step, for the strip.
     pub(super) fn small(&self) -> Option<&Markup> {
-        self.views.get(self.first).filter(|view| view.kind != "earlier").map(|view| &view.small)
+        self.views.get(self.first).map(|view| &view.small)
     }
+}
+
+/// The last picture, with the position of its step, if nothing was done to the page from then until the step at `at`.
+fn unchanged<'a>(run: &'a Run, at: usize, record: &StepRecord) -> Option<(usize, &'a ArtifactRef)> {
+    for (from, earlier) in run.steps.iter().enumerate().take(at).rev() {
+        let after = earlier.artifacts.iter().find(|artifact| artifact.kind == "screenshotAfter");
+        match after {
+            Some(picture) => {
+                let left_at = earlier.effects.as_ref().and_then(|effects| effects.url_after.as_ref());
+                return (*left_at.unwrap_or(&earlier.url) == record.url).then_some((from, picture));
+            }
+            None if earlier.input_sent => return None,
+            None => {}
+        }
+    }
+    None
 }
 
 /// Returns `true` if there was no page yet.

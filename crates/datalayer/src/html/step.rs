@@ -50,6 +50,7 @@ pub(super) fn step(at: usize, record: &StepRecord, run: &Run, stage: &Stage, sta
                 p.why { strong { (failure.cause.as_str()) } ": " (failure.message) }
             }
             (stage.figure(at))
+            @if stage.is_empty() { p.faint { "No picture of this step: " code { "--record" } " takes them." } }
             @if !left_out.is_empty() { p.faint { "Not in this page: " (left_out.join(", ")) } }
             (table("Before", record, &record.pre_check, record.pre_facts.as_ref()))
             (table("After", record, &record.post_check, record.post_facts.as_ref()))

@@ -1,6 +1,7 @@
 //! The steps of a run and the calls that planned them, a row each: what was done, what came of it, how long it took.
 
 use cuebook_grammar::action::Action;
+use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::record::{PlanningRecord, StepIntent, StepOrigin, StepRecord, StepResult};
@@ -89,7 +90,13 @@ pub(super) fn title(record: &StepRecord) -> String {
     match &record.action.action {
         Action::Navigate(navigate) => format!("{words} {}", one_line(&navigate.url, NOTE)),
         Action::Press(press) => format!("{words} {}", press.keys),
-        _ => words,
+        action => match action.condition() {
+            Some(condition) => {
+                let name = |target: &TargetRef| in_words::target(record, target);
+                format!("{words} {}", one_line(&condition.in_words_naming(&name), NOTE))
+            }
+            None => words,
+        },
     }
 }
 
