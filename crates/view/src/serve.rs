@@ -150,7 +150,8 @@ async fn picture(State(app): State<App>, Path((_, digest)): Path<(String, String
     match off(&app.shared, move |shared| shared.picture(&digest)).await.flatten() {
         // What has this digest never changes.
         Some(bytes) => {
-            let headers = [(header::CONTENT_TYPE, "image/png"), (header::CACHE_CONTROL, "private, max-age=86400, immutable")];
+            let headers =
+                [(header::CONTENT_TYPE, "image/png"), (header::CACHE_CONTROL, "private, max-age=86400, immutable")];
             (headers, bytes).into_response()
         }
         None => StatusCode::NOT_FOUND.into_response(),

@@ -77,7 +77,9 @@ fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
         Some(_) => match RunDir::find(&[run.to_owned()]).ok().and_then(|runs| runs.last().cloned()) {
             Some(last) => {
                 let last = plain(&last.path().display().to_string());
-                Err(refused(format!("expected the directory of one run, saw one of several: {shown}; the last is {last}")))
+                Err(refused(format!(
+                    "expected the directory of one run, saw one of several: {shown}; the last is {last}"
+                )))
             }
             None => Err(refused(format!("expected the directory of a run, saw no log.jsonl in {shown}"))),
         },
@@ -95,7 +97,9 @@ fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
         Some(name) => {
             refused(format!("expected the directory of a run or an open session, saw neither of {}", plain(name)))
         }
-        None => refused(format!("the project has no open session ({found}): name the directory of a run, or a session")),
+        None => {
+            refused(format!("the project has no open session ({found}): name the directory of a run, or a session"))
+        }
     })?;
     let log = entry.log.ok_or_else(|| refused(format!("the session {found} keeps no log")))?;
     RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))

@@ -31,10 +31,20 @@ for (const way of ["click", "keydown"]) addEventListener(way, () => setTimeout((
 }));
 $("follow").addEventListener("change", () => $("follow").checked && choose(start()));
 
+// The card gets the focus and not a button, and buttons work after a moment: what was pressed for something else is no consent.
 const ask = (html) => {
   $("question").innerHTML = html;
-  if (html) $("question").querySelector("input, button").focus({ preventScroll: true });
+  const card = $("question").firstElementChild;
+  if (!card) return;
+  card.focus({ preventScroll: true });
+  card.scrollIntoView({ block: "nearest" });
+  setTimeout(() => {
+    for (const one of card.querySelectorAll("button")) one.disabled = false;
+  }, 600);
 };
+$("question").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.id === "answer") $("question").querySelector("button.yes").click();
+});
 $("question").addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button) return;

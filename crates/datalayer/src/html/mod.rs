@@ -29,8 +29,8 @@ use crate::run_dir::utc;
 pub use overview::overview;
 use shell::{Kind, counted, document, seconds};
 use stage::{Source, Stages};
-pub use timeline::Shown;
 use timeline::Item;
+pub use timeline::Shown;
 use words::{mark, result_of, said, sign};
 
 /// How many lines of the network and the console are listed for a run, and how many differences of a replay.
@@ -82,13 +82,7 @@ pub struct Update {
 
 /// What a page that shows a part of a run lacks.
 #[must_use]
-pub fn update(
-    run: &Run,
-    beside: Beside<'_>,
-    artifacts: &ArtifactStore,
-    shown: Shown,
-    is_running: bool,
-) -> Update {
+pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: Shown, is_running: bool) -> Update {
     let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
     let joined = |parts: Vec<Markup>| parts.into_iter().map(Markup::into_string).collect::<String>();
     let Shown { steps, calls } = Shown::all(run);
@@ -111,18 +105,19 @@ pub fn update(
 #[must_use]
 pub fn question(number: u64, text: &str, takes_text: bool) -> String {
     let form = html! {
-        div.card role="alertdialog" aria-labelledby="question-title" aria-describedby="question-text" data-number=(number) {
+        div.card role="alertdialog" aria-labelledby="question-title" aria-describedby="question-text" tabindex="-1"
+            data-number=(number) {
             h2 #question-title { "The run asks" }
             p #question-text { (text) }
             div.answers {
                 @if takes_text {
                     label for="answer" { "Your answer" }
                     input #answer type="text" autocomplete="off";
-                    button.yes type="button" value="text" { "Answer" }
+                    button.yes type="button" value="text" disabled { "Answer" }
                 } @else {
-                    button.yes type="button" value="yes" { "Allow" }
+                    button.yes type="button" value="yes" disabled { "Allow" }
                 }
-                button type="button" value="no" { "Deny" }
+                button type="button" value="no" disabled { "Deny" }
                 span.faint { "Without an answer it is denied." }
             }
         }
@@ -385,4 +380,3 @@ fn trouble(effects: &EffectRecord) -> impl Iterator<Item = (&'static str, String
     let denied = effects.denied.iter().map(|denied| ("network", DeniedRequest::in_words(denied)));
     requests.chain(denied).chain(effects.console_errors.iter().map(|said| ("console", said.clone())))
 }
-

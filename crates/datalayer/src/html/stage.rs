@@ -100,10 +100,17 @@ impl<'a> Stages<'a> {
         let before = before.or_else(|| unchanged(self.run, at, record).map(|(from, picture)| (picture, Some(from))));
         views.extend(self.before(at, record, before, page, target));
         for (kind, class, title) in [("screenshotAfter", "after", "After"), ("screenshot", "taken", "Taken")] {
-            let Some((picture, size)) = of(kind).and_then(|picture| Some((picture, self.size(picture)?))) else { continue };
+            let Some((picture, size)) = of(kind).and_then(|picture| Some((picture, self.size(picture)?))) else {
+                continue;
+            };
             let image = self.image(picture, size);
             let alt = format!("The page after step {}, {}", at + 1, name_of(record.result));
-            views.push(View { kind: class, title, figure: canvas(size, &alt, &image), small: canvas(size, "", &image) });
+            views.push(View {
+                kind: class,
+                title,
+                figure: canvas(size, &alt, &image),
+                small: canvas(size, "", &image),
+            });
         }
         // What was chosen says more than what came of it, unless nothing was.
         let first = usize::from(target.is_none() && views.len() > 1);
@@ -202,7 +209,8 @@ impl<'a> Stages<'a> {
             let first = facts.samples.first().filter(|sample| sample.at_ms == 0)?;
             first.targets.get(name)?.element.as_ref()?.rect
         };
-        let judged = || record.pre_facts.as_ref().and_then(facts).or_else(|| record.post_facts.as_ref().and_then(facts));
+        let judged =
+            || record.pre_facts.as_ref().and_then(facts).or_else(|| record.post_facts.as_ref().and_then(facts));
         // It may have been scrolled into view since the picture was taken.
         let moved = record.effects.as_ref().is_none_or(|effects| effects.scrolled);
         seen.or_else(judged).or(record.target_box.filter(|_| !moved)).filter(Rect::has_area)

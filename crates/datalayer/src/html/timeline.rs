@@ -77,7 +77,7 @@ fn step(at: usize, record: &StepRecord) -> Markup {
                 span.note {
                     @if is_repair { span.pill { (repair(record)) } " " }
                     @else if record.origin == StepOrigin::Start { span.pill { "start" } " " }
-                    span class=(word) { (word) } @if let Some(note) = note(record) { ": " (one_line(&note, NOTE)) }
+                    span class=(word) { (word) } @if let Some(note) = note(record) { (one_line(&note, NOTE)) }
                 }
             }
         }
@@ -108,13 +108,13 @@ pub(super) fn repair(record: &StepRecord) -> String {
 /// What came of a step, in a few words.
 fn note(record: &StepRecord) -> Option<String> {
     if let Some(failure) = &record.failure {
-        return Some(format!("{}, {}", failure.cause.as_str(), failure.message));
+        return Some(format!(", {}: {}", failure.cause.as_str(), failure.message));
     }
     let effects = record.effects.as_ref();
     let seen = effects.and_then(effect).or_else(|| record.data.is_some().then(|| "read the page".to_owned()));
     let remark = remark(record.action.action.kind(), record.no_observed_effect, &record.post_check, effects);
     let parts: Vec<String> = seen.into_iter().chain(remark).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| format!(": {}", parts.join(", ")))
 }
 
 /// The effect that matters most.
