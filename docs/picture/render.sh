@@ -21,6 +21,6 @@ done
 
 cuebook exec dashboard.json --url "$page" --viewport 1024x576 --record --out pages || true
 cuebook report pages/* --out pages/page.html
-$shot --window-size=1120,700 --screenshot=../view-light.png "file://$PWD/pages/page.html"
-$shot --window-size=1120,700 --screenshot=../view-dark.png --blink-settings=preferredColorScheme=0 \
+$shot --force-device-scale-factor=1.5 --window-size=1120,700 --screenshot=../view-light.png "file://$PWD/pages/page.html"
+$shot --force-device-scale-factor=1.5 --window-size=1120,700 --screenshot=../view-dark.png --blink-settings=preferredColorScheme=0 \
     "file://$PWD/pages/page.html"
