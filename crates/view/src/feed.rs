@@ -24,7 +24,7 @@ struct Feed {
     _place: OwnedSemaphorePermit,
 }
 
-/// What a page that shows this much is to be sent, beginning with what it lacks now.
+/// Events for a page that shows this much, beginning with what it lacks now.
 pub(crate) fn feed(
     shared: Arc<Shared>,
     shown: Shown,

@@ -87,7 +87,7 @@ impl Shared {
         html::live_page(log.following.run(), log.beside(), &self.artifacts, log.is_running)
     }
 
-    /// What a page lacks that shows this much. Blocks.
+    /// Returns what a page lacks that shows this much. Blocks.
     pub(crate) fn update(&self, shown: Shown) -> Update {
         let log = self.lock();
         html::update(log.following.run(), log.beside(), &self.artifacts, shown, log.is_running)

@@ -70,7 +70,7 @@ pub struct Update {
     title: String,
     /// Contents of elements, by their ids.
     replaced: [(&'static str, String); 3],
-    /// What is added to elements, by their ids.
+    /// Contents added to the end of elements, by their ids.
     added: [(&'static str, String); 3],
     /// Steps that the page shows from now on.
     pub steps: usize,
@@ -80,7 +80,7 @@ pub struct Update {
     pub is_running: bool,
 }
 
-/// What a page that shows a part of a run lacks.
+/// Returns the parts that a page lacks which shows a part of a run.
 #[must_use]
 pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: Shown, is_running: bool) -> Update {
     let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
@@ -133,7 +133,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What comes after the part that was shown.
+    /// Everything after the part that was shown.
     fn of(run: &Run, shown: Shown, stages: &mut Stages<'_>) -> Self {
         let mut parts = Self { strip: Vec::new(), rows: Vec::new(), panels: Vec::new() };
         for item in timeline::items(run, shown) {
@@ -276,7 +276,7 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) 
     }
 }
 
-/// What is known of a run besides its steps.
+/// Facts of a run besides its steps.
 fn more(run: &Run, beside: Beside<'_>) -> Markup {
     let report = beside.report;
     html! {

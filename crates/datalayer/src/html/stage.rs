@@ -70,7 +70,7 @@ struct View {
 /// The scene before a step: its size, and what to draw in it.
 struct Scene {
     size: (f64, f64),
-    /// What the boxes are multiplied with.
+    /// Factor from CSS pixels to those of the scene.
     scale: f64,
     page: Option<Observation>,
 }
@@ -123,7 +123,7 @@ impl<'a> Stages<'a> {
         String::from_utf8(self.artifacts.read(file).ok()?).ok()
     }
 
-    /// What several figures share, and is not shown by itself.
+    /// Parts that several figures share, not shown by themselves.
     pub(super) fn definitions(self) -> Markup {
         html! {
             @if !self.definitions.is_empty() {

@@ -105,7 +105,7 @@ pub(super) fn repair(record: &StepRecord) -> String {
     if record.origin == StepOrigin::Repair { "repair".to_owned() } else { format!("attempt {}", record.attempt) }
 }
 
-/// What came of a step, in a few words.
+/// Outcome of a step, in a few words.
 fn note(record: &StepRecord) -> Option<String> {
     if let Some(failure) = &record.failure {
         return Some(format!(", {}: {}", failure.cause.as_str(), failure.message));
