@@ -92,7 +92,7 @@ fn a_run_is_watched_and_its_questions_are_answered_in_the_page() -> Result<()> {
     std::fs::write(&file, plan.to_string())?;
     let (file, url) = (file.to_string_lossy().into_owned(), shop.url("/counter"));
     let out = shop.runs().join("watched").to_string_lossy().into_owned();
-    let args = ["exec", &file, "--url", &url, "--profile", "assisted", "--watch", "--out", &out];
+    let args = ["exec", &file, "--url", &url, "--gate", "effects", "--watch", "--out", &out];
     let mut run = Served::start(&args, "watch: ")?;
     let (_browser, page, _profiles) = runtime.block_on(shown(&run.url))?;
     let mut hits = Vec::new();
