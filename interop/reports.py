@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Records four runs on the built-in site, writes their pages and the page of all of them, and has axe look at each.
+"""Records four runs on the built-in site, writes their pages and the page of all of them, serves the page of one, and has axe
+look at each.
 
 Every page is looked at in a wide and a narrow window, light and dark. `axe-core` and Playwright come from npm, into a folder
 below `target/interop`. Standard library only here.
@@ -10,6 +11,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from common import (
@@ -103,14 +106,25 @@ def report(options: argparse.Namespace, runs: list[str], page: Path) -> None:
         raise HarnessError(f"{page.name}: {answer.why()}")
 
 
-def looked_at(options: argparse.Namespace, pages: list[Path]) -> list[list[str]]:
+@contextmanager
+def served(options: argparse.Namespace, run: Path) -> Iterator[str]:
+    """The address of the page of a run."""
+    command = [options.cuebook, "view", str(run), "--json"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield json.loads(server.stdout.readline())["url"]
+        finally:
+            server.terminate()
+
+
+def looked_at(options: argparse.Namespace, pages: list[str]) -> list[list[str]]:
     folder = WORK / "axe"
     if not (folder / "node_modules").exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text("{}\n", encoding="utf-8")
         install = ["npm", "install", "--no-audit", "--no-fund", "--silent", *NODE_PACKAGES]
         subprocess.run(install, cwd=folder, stdin=subprocess.DEVNULL, check=True)
-    command = ["node", str(HERE / "axe.cjs"), str(folder), options.chrome, *map(str, pages)]
+    command = ["node", str(HERE / "axe.cjs"), str(folder), options.chrome, *pages]
     child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in child.stdout.splitlines() if line.startswith("[")]
     if child.returncode != 0:
@@ -125,7 +139,9 @@ def main() -> int:
     work.mkdir(parents=True)
     with built_in_site(options.cuebook) as origin:
         pages = record(options, origin, work)
-    rows = looked_at(options, pages)
+    run = next((work / "runs" / "repaired").iterdir())
+    with served(options, run) as url:
+        rows = looked_at(options, [*map(str, pages), f"{work / 'live.html'}={url}"])
     text = table(["page", "rules that passed", "violations", "wider than the window", "requests"], rows)
     publish(options, "axe", text)
     bad = [row[0] for row in rows if any(cell != "0" for cell in row[2:])]

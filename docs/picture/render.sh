@@ -1,5 +1,6 @@
 #!/bin/sh
-# Repeats the run that the README's picture shows and renders picture.html to ../run-light.png and ../run-dark.png.
+# Repeats the run that the README's picture shows and renders picture.html to ../run-light.png and ../run-dark.png; then
+# the page of a run that fails after a repair, to ../view-light.png and ../view-dark.png.
 # Needs `cuebook` and `chromium` on the PATH and `cuebook site` running. As root, add --no-sandbox to FLAGS.
 set -eu
 cd "$(dirname "$0")"
@@ -17,3 +18,9 @@ for theme in light dark; do
     $shot --default-background-color=00000000 --window-size=880,552 --screenshot="../run-$theme.png" \
         "file://$PWD/picture.html?$theme"
 done
+
+cuebook exec dashboard.json --url "$page" --viewport 1024x576 --record --out pages || true
+cuebook report pages/* --out pages/page.html
+$shot --force-device-scale-factor=1.5 --window-size=1120,700 --screenshot=../view-light.png "file://$PWD/pages/page.html"
+$shot --force-device-scale-factor=1.5 --window-size=1120,700 --screenshot=../view-dark.png --blink-settings=preferredColorScheme=0 \
+    "file://$PWD/pages/page.html"

@@ -66,7 +66,7 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     let (_browser, page, _profiles) = shown(path, viewport).await?;
     let said = asked(&page, "document.body.innerText").await?;
     let said = said.as_str().context("expected text")?;
-    assert!(said.trim_start().starts_with("failed"), "the verdict comes first: {said}");
+    assert!(said.trim_start().starts_with("✗ failed"), "the verdict comes first: {said}");
     for part in [
         "postconditionFailed",
         "click role=button name=\"Save draft\"",
@@ -78,19 +78,27 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     }
     let seen = asked(
         &page,
-        "[document.querySelectorAll('svg image').length, document.querySelectorAll('details.step[open]').length,
-              document.documentElement.scrollWidth <= innerWidth]",
+        "[document.querySelectorAll('svg image').length, document.querySelectorAll('.step:not([hidden])').length,
+              document.documentElement.scrollWidth <= innerWidth,
+              document.querySelectorAll('.step:not([hidden]) .before .target').length]",
     )
     .await?;
     assert!(seen[0].as_u64() >= Some(2), "pictures: {seen}");
-    assert_eq!((&seen[1], &seen[2]), (&json!(1), &json!(true)), "the failed step is open, and nothing overflows");
+    assert_eq!((&seen[1], &seen[2]), (&json!(1), &json!(true)), "the failed step is shown, and nothing overflows");
+    assert_eq!(seen[3], 1, "what was clicked is marked");
     let found = asked(
             &page,
-            "(() => { const search = document.querySelector('input'); search.value = 'save DRAFT';
-                      search.dispatchEvent(new Event('input')); return document.querySelector('output').textContent })()",
+            "(() => { const search = document.querySelector('#search'); search.value = 'save DRAFT';
+                      search.dispatchEvent(new Event('input')); return document.querySelector('#found').textContent })()",
         )
         .await?;
     assert_eq!(found, "1 of 2 steps");
+    let keys = "((keys) => { for (const key of keys) document.body.dispatchEvent(new KeyboardEvent('keydown', \
+                { key, bubbles: true })); return document.querySelector('.step:not([hidden])').id })";
+    asked(&page, "document.querySelector('#search').value = ''; filter()").await?;
+    assert_eq!(asked(&page, &format!("{keys}(['k'])")).await?, "step-0");
+    assert_eq!(asked(&page, &format!("{keys}(['ArrowRight'])")).await?, "step-1");
+    assert_eq!(asked(&page, &format!("{keys}(['ArrowLeft', 'f'])")).await?, "step-1", "the next failure");
     Ok(())
 }
 
@@ -197,7 +205,7 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
     let beside = html::Beside { report: Some(&report), comparison: Some(&comparison) };
     let path = out.path().join("report.html");
     fs::write(&path, html::page(&run, beside, &store))?;
-    let said = is_inert(&path, 500).await?;
+    let said = is_inert(&path, 500, 1).await?;
     // Not all fields are shown; those that are, are shown as they are.
     let shown = (1..count).step_by(47).filter(|number| said.contains(&payload(*number))).count();
     assert!(shown > count / 47 / 2, "{shown} of {} are shown as they are", count / 47);
@@ -210,14 +218,14 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
         collector.add_run(Entries::new(log.as_bytes(), &path))?;
     }
     fs::write(&path, html::overview(&collector, None, &|_| None))?;
-    let said = is_inert(&path, 0).await?;
+    let said = is_inert(&path, 0, 0).await?;
     assert!(said.contains("What fails") && said.contains("#1"), "{said}");
     Ok(())
 }
 
-/// Opens a page, touches all of it, and makes sure that it runs nothing but its own script and requests nothing. Returns its
+/// Opens a page, touches all of it, and makes sure that it runs nothing but its own scripts and requests nothing. Returns its
 /// text.
-async fn is_inert(path: &std::path::Path, steps: usize) -> Result<String> {
+async fn is_inert(path: &std::path::Path, steps: usize, scripts: usize) -> Result<String> {
     let (browser, page, _profiles) = shown(path, (1280, 720)).await?;
     let mut events = page.session_events(&["Network.requestWillBeSent", "Audits.issueAdded"], 10_000);
     page.session().request(audits::EnableParams {}, soon()).await?;
@@ -225,6 +233,7 @@ async fn is_inert(path: &std::path::Path, steps: usize) -> Result<String> {
     let seen = asked(
         &page,
         "(async () => {
+            for (const panel of document.querySelectorAll('.panel')) panel.hidden = false;
             for (const details of document.querySelectorAll('details')) details.open = true;
             for (const field of document.querySelectorAll('input, a, summary')) { field.focus(); }
             await new Promise((done) => setTimeout(done, 1000));
@@ -234,11 +243,12 @@ async fn is_inert(path: &std::path::Path, steps: usize) -> Result<String> {
             const strange = 'iframe,object,embed,base,form,template,math,img,video,body body,[http-equiv=refresh]';
             return { hacked: 'hacked' in globalThis, scripts: document.scripts.length, links: links.length,
                      handlers: handlers.length, strange: document.querySelectorAll(strange).length,
-                     steps: document.querySelectorAll('details.step').length };
+                     steps: document.querySelectorAll('article.step').length };
         })()",
     )
     .await?;
-    let expected = json!({ "hacked": false, "scripts": 1, "links": 0, "handlers": 0, "strange": 0, "steps": steps });
+    let expected =
+        json!({ "hacked": false, "scripts": scripts, "links": 0, "handlers": 0, "strange": 0, "steps": steps });
     assert_eq!(seen, expected);
     let all = asked(&page, "document.documentElement.textContent").await?;
     while let Some(delivery) = events.try_next() {

@@ -42,3 +42,4 @@ mod stats;
 mod suites;
 mod tasks;
 mod time_limits;
+mod view;

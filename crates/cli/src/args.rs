@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Judge(JudgeArgs),
     /// Write a recorded run, or what many come to, as one page of HTML
     Report(ReportArgs),
+    /// Show a run in a browser on this machine while it goes on, or when it has ended
+    View(ViewArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
     /// Remove recorded runs by age, number or total size; the newest are kept
@@ -275,6 +277,22 @@ pub(crate) struct RunOptions {
     pub(crate) session: SessionOptions,
 }
 
+/// The page of a run while it goes on.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Live view")]
+pub(crate) struct WatchArgs {
+    /// Show what goes on in a browser on this machine, with a picture of each step; the address of the page is printed.
+    /// Questions of `run` and `exec` can be answered there too
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Port of the page [default: any that is free]
+    #[arg(long, value_name = "PORT", requires = "watch")]
+    pub(crate) port: Option<u16>,
+    /// Open the page in the system's browser
+    #[arg(long, requires = "watch")]
+    pub(crate) open: bool,
+}
+
 /// Tools that `cuebook mcp` offers.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Tools {
@@ -306,6 +324,8 @@ pub(crate) struct StartArgs {
     pub(crate) idle: Duration,
     #[command(flatten)]
     pub(crate) options: SessionOptions,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 #[derive(Args)]
@@ -383,6 +403,8 @@ pub(crate) struct RunArgs {
     pub(crate) options: RunOptions,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 /// The model of a planner.
@@ -452,6 +474,8 @@ pub(crate) struct ExecArgs {
     pub(crate) options: RunOptions,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 #[derive(Args)]
@@ -685,6 +709,19 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Open it in the system's browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ViewArgs {
+    /// Directory of a run, or name of an open session [default: the session of the project folder]
+    #[arg(value_name = "RUN|SESSION")]
+    pub(crate) run: Option<PathBuf>,
+    /// Port of the page [default: any that is free]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Open the page in the system's browser
     #[arg(long)]
     pub(crate) open: bool,
 }
@@ -1080,7 +1117,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Write plans and policies", &["check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
-    ("Read recorded runs", &["report", "stats", "judge", "query", "export", "prune"]),
+    ("Read recorded runs", &["view", "report", "stats", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "site", "help"]),
 ];
 

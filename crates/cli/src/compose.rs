@@ -23,10 +23,12 @@ use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::Remembering;
 use cuebook_repair::{Budgets, Interrupt, NoPlanner, Recall, RunRequest, Rung, Sight, Work};
+use cuebook_view::Questions;
 use url::Url;
 
-use crate::args::{EngineArgs, RunOptions, SessionOptions};
+use crate::args::{EngineArgs, RunOptions, SessionOptions, WatchArgs};
 use crate::browser::{close_tab, open_contained};
+use crate::commands::view;
 use crate::confirm::Terminal;
 use crate::downloads;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -138,6 +140,8 @@ pub(crate) struct Job {
     pub(crate) plan: Option<String>,
     /// The test case that it is a part of.
     pub(crate) case: Option<CaseRun>,
+    /// The page that shows it while it goes on, if one is asked for.
+    pub(crate) watch: Option<WatchArgs>,
 }
 
 impl Job {
@@ -158,6 +162,7 @@ impl Job {
             fixtures: None,
             plan: None,
             case: None,
+            watch: None,
         }
     }
 
@@ -225,19 +230,29 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let ready = Ready::new(options)?;
     let mut options = options.clone();
     options.session.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
+    let view = match &job.watch {
+        Some(watch) => Some(view::open(&ready.dir, watch.port, watch.open).await?),
+        None => None,
+    };
+    options.record |= view.is_some();
     let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
     let tab = open_contained(&options.session, reach(&policy, &job.work)).await?;
     let drifter = traffic::drift(&options, &tab).await;
     let ended = match (traffic.begin(&tab).await, drifter) {
         (Ok(running), Ok(_drifter)) => {
-            let ended = perform(job, ready, &tab, tab.page.clone(), policy, interrupt, &options, output).await;
+            let page = tab.page.clone();
+            let questions = view.as_ref().map(|view| view.questions().clone());
+            let ended = perform(job, ready, &tab, page, policy, interrupt, &options, output, questions).await;
             let offline = running.end(output.quiet).await;
             ended.map(|ended| FinishedRun { offline, ..ended })
         }
         (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
     };
     close_tab(tab).await;
+    if let Some(view) = view {
+        view.end().await;
+    }
     ended
 }
 
@@ -276,6 +291,7 @@ pub(crate) async fn perform(
     interrupt: Interrupt,
     options: &RunOptions,
     output: Output,
+    questions: Option<Questions>,
 ) -> Result<FinishedRun, Refusal> {
     let Job {
         work,
@@ -293,6 +309,7 @@ pub(crate) async fn perform(
         fixtures: _,
         plan,
         case,
+        watch: _,
     } = job;
     let Ready { dir, run_id, digest, redactor, log } = ready;
     // Who hands over a tab names its page as others do by --url.
@@ -319,8 +336,12 @@ pub(crate) async fn perform(
         .repair(recall.with(options.repair_rungs.clone().unwrap_or_default()))
         .artifacts(ArtifactStore::new(&dir, Some(redactor.clone())))
         .log(log)
-        .confirm(Terminal::new(output.json))
         .secrets(secrets);
+    let terminal = Terminal::new(output.json);
+    builder = match questions {
+        Some(page) => builder.confirm(page.beside(terminal)),
+        None => builder.confirm(terminal),
+    };
     builder = match (!output.quiet).then_some(Narrator) {
         narrator if explain => builder.listener(Explainer::new(narrator, digest)),
         Some(narrator) => builder.listener(narrator),

@@ -82,6 +82,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Eval(command) => commands::eval::run(*command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
         Command::Report(command) => commands::report::run(&command, output),
+        Command::View(command) => commands::view::run(command, output).await,
         Command::Stats(command) => commands::stats::run(&command, output),
         Command::Prune(command) => commands::prune::run(&command, output),
         Command::Export(command) => commands::export::run(&command, output).await,

@@ -3,16 +3,27 @@
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::record::{CasePart, RecordedTarget, RunHeader, StepRecord};
 
-/// Returns the subject of a run in words: its task, its test case, or the plan that it ran and where.
+/// Returns the subject of a run in words, and where it took place if the subject does not say so.
 pub(crate) fn run(header: &RunHeader) -> String {
-    if let Some(task) = &header.task {
-        return task.clone();
+    let subject = subject(header);
+    match &header.url {
+        Some(url) if header.task.is_none() && header.case.is_none() => format!("{subject} on {url}"),
+        _ => subject,
     }
-    match (&header.case, &header.plan, &header.url) {
-        (Some(case), ..) if case.part == CasePart::Expectations => format!("{}: expectations", case.name),
-        (Some(case), ..) => case.name.clone(),
-        (None, plan, Some(url)) => format!("{} on {url}", plan.as_deref().unwrap_or("A plan")),
-        (None, plan, None) => plan.clone().unwrap_or_else(|| "A plan".to_owned()),
+}
+
+/// Returns the subject of a run in words: its task, its test case, or the plan that it ran.
+pub(crate) fn subject(header: &RunHeader) -> String {
+    match (&header.task, &header.case, &header.plan) {
+        (Some(task), ..) => task.clone(),
+        (None, Some(case), _) if case.part == CasePart::Expectations => format!("{}: expectations", case.name),
+        (None, Some(case), _) => case.name.clone(),
+        (None, None, Some(plan)) => plan.clone(),
+        (None, None, None) => match header.command.as_str() {
+            "session" => "A session".to_owned(),
+            "replay" => "A replay".to_owned(),
+            _ => "A plan".to_owned(),
+        },
     }
 }
 

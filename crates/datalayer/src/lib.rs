@@ -29,7 +29,7 @@ pub use artifact::ArtifactStore;
 pub use error::{DataError, Unreplayable};
 pub use judge::{Difference, Judgement, judge};
 pub use known_plans::KnownPlans;
-pub use log::{Entries, Entry, JsonlLog, Observations, Run, Torn};
+pub use log::{Entries, Entry, Following, JsonlLog, Observations, Run, Torn};
 pub use memory::{MemoryArtifacts, MemoryLog};
 pub use redactor::ValueRedactor;
 pub use report::write_report;

@@ -78,6 +78,9 @@ impl StepRun<'_> {
             }
             let local = Point { x: answer.x, y: answer.y };
             let receiver = answer.receiver.unwrap_or(key.node);
+            if is_main {
+                self.evidence.target_box.get_or_insert(answer.rect);
+            }
             if is_main || !need.scroll {
                 return Ok(ready(Spot { point: local, rect: answer.rect, receiver, world, clock }));
             }

@@ -268,7 +268,7 @@ structs! {
         schema_version = version(RECORD_VERSION), run_id, step_index, plan_index, origin, attempt, planning, plan_id,
         action,
         candidates, observation, url, risk, effect_class, pre_check, pre_facts, execution, post_check, post_facts, effects,
-        artifacts, result, failure, data, input_sent, no_observed_effect,
+        target_box, artifacts, result, failure, data, input_sent, no_observed_effect,
     }
     PlanningRecord { schema_version = version(RECORD_VERSION), run_id, planning_index, ts_ms, observation, call, }
     PlanningCall {

@@ -466,6 +466,9 @@ pub struct Evidence {
     /// Targets whose text must not be kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitive: Vec<TargetRef>,
+    /// Box of what receives the input, in the tab's viewport, when it was ready for it; absent outside of the main frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_box: Option<Rect>,
     /// Files stored for the step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,

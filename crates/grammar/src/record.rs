@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::candidate::Candidate;
 use crate::effect::EffectClass;
 use crate::facts::Facts;
+use crate::geometry::Rect;
 use crate::id::{ObservationId, RunId, TargetRef};
 use crate::locator::Locator;
 use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Late, Stage, Timings};
@@ -24,7 +25,7 @@ use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.8";
+pub const RECORD_VERSION: &str = "1.9";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)
@@ -226,6 +227,9 @@ pub struct StepRecord {
     /// Effects that the step was seen to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<EffectRecord>,
+    /// Box of what received its input, in the tab's viewport, when it was ready for it; absent outside of the main frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_box: Option<Rect>,
     /// Files stored for the step.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,

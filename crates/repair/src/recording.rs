@@ -172,6 +172,7 @@ pub(crate) fn record(input: RecordInput<'_>, outcome: &StepOutcome) -> StepRecor
         post_check: evidence.post,
         post_facts: evidence.post_facts,
         effects: evidence.effects,
+        target_box: evidence.target_box,
         artifacts: evidence.artifacts,
         result,
         failure,

@@ -41,13 +41,16 @@ pub struct Entry {
     /// Folder of its log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// Address of the page that shows it. Whoever knows it can see the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
 }
 
 impl Entry {
     /// A session of this process, with this version.
     #[must_use]
     pub fn of_this_process(name: String, folder: PathBuf, since_ms: u64) -> Self {
-        Self { name, process: std::process::id(), version: VERSION.to_owned(), folder, since_ms, log: None }
+        Self { name, process: std::process::id(), version: VERSION.to_owned(), folder, since_ms, log: None, view: None }
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     let mut job = Job::plan(draft, secrets, url);
     job.observed = observed.map(Box::new);
     job.plan = args.plan.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());
+    job.watch = args.watch.watch.then_some(args.watch);
     if let Some(planner) = planner {
         job.planner = planner;
         job.planned_repairs = compose::planned_repairs(&options);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook::executor::ExecutorOptions;
+use cuebook::executor::{ExecutorOptions, ScreenshotMode};
 use cuebook::page_modeler::{ModelerOptions, Settling};
 use cuebook::repair::{RunRequest, Work};
 use cuebook::{Agent, Contexts, Tab, fresh};
@@ -48,7 +48,7 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
         Tools::All => ToolSet::All,
     };
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
-    let opening = Opening { options: args.session };
+    let opening = Opening { options: args.session, takes_pictures: false };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
     let opener = SharedOpening { opening, contexts: Mutex::new(None) };
@@ -77,6 +77,8 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
 /// Opens sessions by the flags of the command.
 pub(crate) struct Opening {
     pub(crate) options: SessionOptions,
+    /// A picture is taken before and after each step.
+    pub(crate) takes_pictures: bool,
 }
 
 impl Opening {
@@ -105,7 +107,9 @@ impl Opening {
             tab.accept_downloads(folder, Instant::now() + CLOSING).await.map_err(|error| unusable(&error))?;
         }
         let (asker, questions) = Asker::new();
+        let screenshots = if self.takes_pictures { ScreenshotMode::Every } else { ScreenshotMode::default() };
         let executor = ExecutorOptions {
+            screenshots,
             upload_roots: cuebook::upload_roots(&policy),
             download_dir: downloads,
             ..ExecutorOptions::default()

@@ -26,3 +26,4 @@ pub(crate) mod session;
 pub(crate) mod site;
 pub(crate) mod stats;
 pub(crate) mod test;
+pub(crate) mod view;

@@ -67,6 +67,7 @@ async fn begin(mut args: RunArgs, output: Output) -> Result<Exit, Refusal> {
         explain: args.explain,
         wait_for: args.wait_for,
         known_plans,
+        watch: args.watch.watch.then(|| args.watch.clone()),
         ..Job::task(task, planner, secrets, args.url, &args.engine)
     };
     Ok(compose::run(job, &args.options, output).await)

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use cuebook::environment;
+use cuebook_datalayer::RunDir;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{Confirm as _, ConfirmReply, ConfirmRequest};
@@ -14,6 +15,7 @@ use cuebook_session::{Answer, Client, Entry, Listener, Registry, Reply, serve};
 use serde_json::Map;
 
 use super::mcp::Opening;
+use super::view;
 use crate::args::{SessionName, StartArgs, VerbCall};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -39,14 +41,30 @@ pub(crate) async fn start(args: StartArgs, output: Output) -> Exit {
         // The same words again, but for the command and the name.
         let flags: Vec<_> = std::env::args_os().skip_while(|word| word != "start").skip(1).collect();
         spawn(&registry, &name, &flags).await?;
-        Ok(name)
+        let view = if args.watch.watch { page_of(&registry, &name).await } else { None };
+        Ok((name, view))
     };
     match started.await {
-        Ok(name) => {
+        Ok((name, view)) => {
             print_text(&format!("{name}\n"));
+            if let Some(view) = view {
+                say(&format!("watch: {view}"));
+            }
             Exit::OK
         }
         Err(refusal) => refusal.print(output),
+    }
+}
+
+/// The page of a session that has just begun to listen, and is entered right after.
+async fn page_of(registry: &Registry, name: &str) -> Option<String> {
+    let until = Instant::now() + STARTING;
+    loop {
+        let entry = registry.find(name);
+        if entry.is_some() || Instant::now() >= until {
+            return entry?.view;
+        }
+        tokio::time::sleep(BEAT).await;
     }
 }
 
@@ -66,14 +84,26 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
     let idle = (!is_kept).then_some(args.idle);
-    let handle = Opening { options: args.options }.session().await?;
+    let handle = Opening { options: args.options, takes_pictures: args.watch.watch }.session().await?;
+    let view = match handle.log().filter(|_| args.watch.watch) {
+        Some(log) => {
+            let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
+            Some(view::open(&dir, args.watch.port, args.watch.open).await?)
+        }
+        None => None,
+    };
     let listener = Listener::at(socket).await.map_err(unusable)?;
     let folder = std::env::current_dir().unwrap_or_default();
     let log = handle.log().map(str::to_owned);
-    registry.enter(&Entry { log, ..Entry::of_this_process(name.clone(), folder, now_ms()) }).map_err(unusable)?;
+    let page = view.as_ref().map(|view| view.url().to_owned());
+    let entry = Entry { log, view: page, ..Entry::of_this_process(name.clone(), folder, now_ms()) };
+    registry.enter(&entry).map_err(unusable)?;
     let mut signals = Signals::listen();
     let ended = serve(handle, listener, idle, async move { signals.next().await }).await;
     registry.leave(&name);
+    if let Some(view) = view {
+        view.end().await;
+    }
     ended.map_err(unusable)
 }
 

@@ -340,7 +340,7 @@ impl Stage<'_> {
             part,
         });
         let (policy, interrupt) = (ripe.policy.clone(), self.interrupt.clone());
-        let ended = Box::pin(perform(job, ready, tab, page, policy, interrupt, options, ALONE)).await?;
+        let ended = Box::pin(perform(job, ready, tab, page, policy, interrupt, options, ALONE, None)).await?;
         result.runs.push(ended.dir.path().to_owned());
         Ok((ended.report, ended.page))
     }

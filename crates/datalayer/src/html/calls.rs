@@ -1,42 +1,38 @@
 //! Calls of models on the page of a run: purpose, end, tokens and texts of each.
 
-use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
+use cuebook_grammar::planning::{CallEnd, MessageRole};
 use cuebook_grammar::record::PlanningRecord;
 use maud::{Markup, html};
 
-use super::shell::seconds;
+use super::shell::{counted, seconds};
+use super::timeline::purpose;
 
-pub(super) fn call(record: &PlanningRecord) -> Markup {
+pub(super) fn call(at: usize, record: &PlanningRecord) -> Markup {
     let call = &record.call;
-    let (class, end) = match &call.end {
-        CallEnd::Accepted => ("ok", "accepted".to_owned()),
+    let (class, sign, end) = match &call.end {
+        CallEnd::Accepted => ("ok", "✓", "accepted".to_owned()),
         CallEnd::Invalid { violations } => {
             let said: Vec<String> = violations.iter().map(cuebook_grammar::plan::Violation::in_words).collect();
-            ("failed", format!("no valid plan: {}", said.join("; ")))
+            ("failed", "✗", format!("no valid plan: {}", said.join("; ")))
         }
-        CallEnd::Failed { code, message } => ("error", format!("{code}: {message}")),
-    };
-    let purpose = match call.purpose {
-        CallPurpose::Plan => "a plan",
-        CallPurpose::Repair => "a plan after a failed step",
-        CallPurpose::Reformulate => "a corrected output",
-        _ => "something else",
+        CallEnd::Failed { code, message } => ("error", "✗", format!("{code}: {message}")),
     };
     html! {
-        details #{ "call-" (record.planning_index) } {
-            summary {
-                h3 { "Call " (record.planning_index + 1) " for " (purpose) } " "
-                span.faint {
-                    (call.engine) @if let Some(model) = &call.model { " " (model) }
-                    ", " (call.input_tokens) " + " (call.output_tokens) " tokens, " (seconds(call.latency_ms))
-                } " "
-                span class=(class) { (end) }
+        article.panel.call #{ "call-" (at) } aria-labelledby={ "call-" (at) "-title" } tabindex="-1" {
+            h2 #{ "call-" (at) "-title" } { (purpose(call.purpose)) " by " (call.model.as_deref().unwrap_or(&call.engine)) }
+            p.meta {
+                (call.engine) ", " (counted(call.input_tokens, "token")) " read, " (counted(call.output_tokens, "token"))
+                " written, " (seconds(call.latency_ms))
+                @if call.attempts > 1 { ", " (counted(call.attempts, "request")) }
+                @if let Some(confidence) = call.confidence { ", confidence " (format!("{confidence:.2}")) }
             }
-            div {
-                @if let Some(confidence) = call.confidence { p { "Confidence " (format!("{confidence:.2}")) } }
-                @if let Some(thought) = &call.reasoning { h4 { "Thought" } pre tabindex="0" { (thought) } }
-                @for message in &call.input {
-                    h4 { (match message.role {
+            p class={ "verdict " (class) } { span aria-hidden="true" { (sign) " " } (end) }
+            @if let Some(thought) = &call.reasoning { h3 { "Thought" } pre tabindex="0" { (thought) } }
+            h3 { "Answer" }
+            pre tabindex="0" { (call.output) }
+            @for message in &call.input {
+                details {
+                    summary { (match message.role {
                         MessageRole::System => "Instructions",
                         MessageRole::User => "Request",
                         MessageRole::Assistant => "Earlier answer",
@@ -44,8 +40,6 @@ pub(super) fn call(record: &PlanningRecord) -> Markup {
                     }) }
                     pre tabindex="0" { (message.text) }
                 }
-                h4 { "Answer" }
-                pre tabindex="0" { (call.output) }
             }
         }
     }

@@ -1,29 +1,37 @@
-//! Runs as pages of HTML that need nothing else. Of one run: the verdict first, then pictures, steps and calls of models. Of
-//! many: what fails, what is flaky, what is slow.
+//! Runs as pages of HTML. Of one run: the verdict first, then its pictures, one step large, and all steps beside it; as one
+//! file that needs nothing else, or live. Of many: what fails, what is flaky, what is slow.
 //!
 //! Invariants:
 //! - What pages, models and plans said is text: every value is escaped, and the page's policy lets nothing but our own
-//!   script run, and nothing be requested.
+//!   script run, and nothing be requested but what the server of a live page has.
+//! - A live page is the page of a file with its pictures beside it: both come from the same parts.
 //! - Pictures are within the page, up to a bound; what is left out is named.
 
 mod calls;
 mod overview;
-mod pictures;
 mod shell;
+mod stage;
 mod step;
+mod timeline;
+mod words;
 
 use cuebook_grammar::outcome::{DeniedRequest, EffectRecord};
-use cuebook_grammar::record::{RunResult, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::report::RunReport;
 use maud::{Markup, html};
+use serde::Serialize;
 
 use crate::artifact::ArtifactStore;
 use crate::in_words;
 use crate::log::Run;
 use crate::replay::{Comparison, Divergence};
+use crate::run_dir::utc;
 pub use overview::overview;
-use pictures::Pictures;
-use shell::{counted, document, seconds};
+use shell::{Kind, counted, document, seconds};
+use stage::{Source, Stages};
+use timeline::Item;
+pub use timeline::Shown;
+use words::{mark, result_of, said, sign};
 
 /// How many lines of the network and the console are listed for a run, and how many differences of a replay.
 const LISTED: usize = 200;
@@ -37,96 +45,261 @@ pub struct Beside<'a> {
     pub comparison: Option<&'a Comparison>,
 }
 
-/// The page of a run. Linear in the log and the pictures.
+/// The page of a run, as one file. Linear in the log and the pictures.
 #[must_use]
 pub fn page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore) -> String {
-    let mut pictures = Pictures::of(run, artifacts);
-    let title = format!("{}: {}", result_of(run), run.header.as_ref().map_or("a run", |header| header.run_id.as_str()));
-    let shown: Vec<(usize, &StepRecord)> = run.steps.iter().enumerate().collect();
-    let strip: Vec<(usize, &StepRecord, Markup)> =
-        shown.iter().filter_map(|(at, record)| Some((*at, *record, pictures.small(record)?))).collect();
-    let steps: Vec<Markup> = shown.iter().map(|(at, record)| step::step(*at, record, run, &mut pictures)).collect();
-    let main = html! {
-        @if !strip.is_empty() {
-            h2 #film { "Pictures" }
-            ol.strip aria-labelledby="film" tabindex="0" {
-                @for (at, record, picture) in &strip {
-                    li { a href={ "#step-" (at) } {
-                        (picture)
-                        (at + 1) " " span class=(name_of(record.result)) { (name_of(record.result)) }
-                    } }
-                }
-            }
-        }
-        (troubles(run))
-        h2 { "Steps" }
-        div.tools role="search" {
-            label for="search" { "Search steps" }
-            input #search type="search" autocomplete="off";
-            output for="search" {}
-            span.keys.faint {
-                kbd { "j" } " next " kbd { "k" } " previous " kbd { "e" } " open all " kbd { "/" } " search"
-            }
-        }
-        @for step in steps { (step) }
-        @for intent in &run.open {
-            p.why { "Step " (intent.step_index + 1) " (" (intent.action.action.kind().meta().name) ") was begun and not \
-                     finished: whether it sent input is unknown." }
-        }
-        @if !run.calls.is_empty() {
-            h2 { "Calls of models" }
-            @for call in &run.calls { (calls::call(call)) }
-        }
-    };
-    document(&title, &head(run, beside), &main)
+    let mut stages = Stages::of(run, artifacts, Source::Within);
+    let parts = Parts::of(run, Shown::default(), &mut stages);
+    let body = html! { (frame(run, beside, &parts, false)) (stages.definitions()) };
+    document(&title(run, false), Kind::Run, &body)
 }
 
-fn head(run: &Run, Beside { report, comparison }: Beside<'_>) -> Markup {
-    let result = result_of(run);
+/// The page of a run that may still go on, for a server that answers `picture/<digest>` and the stream `events` beside it,
+/// which sends an [`Update`] for all that comes after [`Shown::all`].
+#[must_use]
+pub fn live_page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, is_running: bool) -> String {
+    let parts = Parts::of(run, Shown::default(), &mut Stages::of(run, artifacts, Source::Beside));
+    document(&title(run, is_running), Kind::Live(Shown::all(run)), &frame(run, beside, &parts, is_running))
+}
+
+/// The parts of a live page that changed: some are replaced, some are added at the end of their list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Update {
+    title: String,
+    /// Contents of elements, by their ids.
+    replaced: [(&'static str, String); 3],
+    /// Contents added to the end of elements, by their ids.
+    added: [(&'static str, String); 3],
+    /// Steps that the page shows from now on.
+    pub steps: usize,
+    /// Calls that the page shows from now on.
+    pub calls: usize,
+    /// `true` if the run goes on.
+    pub is_running: bool,
+}
+
+/// Returns the parts that a page lacks which shows a part of a run.
+#[must_use]
+pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: Shown, is_running: bool) -> Update {
+    let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
+    let joined = |parts: Vec<Markup>| parts.into_iter().map(Markup::into_string).collect::<String>();
+    let Shown { steps, calls } = Shown::all(run);
+    Update {
+        title: title(run, is_running),
+        replaced: [
+            ("head", head(run, beside, is_running).into_string()),
+            ("open", open(run, is_running).into_string()),
+            ("more", more(run, beside).into_string()),
+        ],
+        added: [("strip", joined(strip)), ("rows", joined(rows)), ("panels", joined(panels))],
+        steps,
+        calls,
+        is_running,
+    }
+}
+
+/// A question that a step waits for, to be put into the element `question` of a live page. `takes_text` if the answer is
+/// more than consent.
+#[must_use]
+pub fn question(number: u64, text: &str, takes_text: bool) -> String {
+    let form = html! {
+        div.card role="alertdialog" aria-labelledby="question-title" aria-describedby="question-text" tabindex="-1"
+            data-number=(number) {
+            h2 #question-title { "The run asks" }
+            p #question-text { (text) }
+            div.answers {
+                @if takes_text {
+                    label for="answer" { "Your answer" }
+                    input #answer type="text" autocomplete="off";
+                    button.yes type="button" value="text" disabled { "Answer" }
+                } @else {
+                    button.yes type="button" value="yes" disabled { "Allow" }
+                }
+                button type="button" value="no" disabled { "Deny" }
+                span.faint { "Without an answer it is denied." }
+            }
+        }
+    };
+    form.into_string()
+}
+
+/// The lists of a page.
+struct Parts {
+    strip: Vec<Markup>,
+    rows: Vec<Markup>,
+    panels: Vec<Markup>,
+}
+
+impl Parts {
+    /// Everything after the part that was shown.
+    fn of(run: &Run, shown: Shown, stages: &mut Stages<'_>) -> Self {
+        let mut parts = Self { strip: Vec::new(), rows: Vec::new(), panels: Vec::new() };
+        for item in timeline::items(run, shown) {
+            parts.rows.push(timeline::row(item, run));
+            match item {
+                Item::Step(at) => {
+                    let Some(record) = run.steps.get(at) else { continue };
+                    let stage = stages.stage(at, record);
+                    if let Some(small) = stage.small() {
+                        parts.strip.push(frame_of_strip(at, record, small));
+                    }
+                    parts.panels.push(step::step(at, record, run, &stage, stages));
+                }
+                Item::Call(at) => parts.panels.extend(run.calls.get(at).map(|record| calls::call(at, record))),
+            }
+        }
+        parts
+    }
+}
+
+fn frame_of_strip(at: usize, record: &StepRecord, small: &Markup) -> Markup {
+    let (sign, word) = mark(record);
+    html! {
+        li { a href={ "#step-" (at) } {
+            (small)
+            span.number { (at + 1) } " " span class=(word) { span aria-hidden="true" { (sign) " " } (word) }
+        } }
+    }
+}
+
+fn title(run: &Run, is_running: bool) -> String {
+    let subject = run.header.as_ref().map_or_else(|| "a run".to_owned(), in_words::run);
+    format!("{}: {subject}", said(result_of(run, is_running)))
+}
+
+/// All of a page but what its pictures share.
+fn frame(run: &Run, beside: Beside<'_>, parts: &Parts, is_running: bool) -> Markup {
+    html! {
+        header #head { (head(run, beside, is_running)) }
+        main {
+            div #question aria-live="assertive" {}
+            nav.strip aria-label="Pictures of the steps" hidden[parts.strip.is_empty()] {
+                ol #strip { @for one in &parts.strip { (one) } }
+            }
+            div.board {
+                section aria-label="The chosen step" {
+                    div.tools {
+                        button #previous type="button" { span aria-hidden="true" { "← " } "Previous" }
+                        button #next type="button" { "Next" span aria-hidden="true" { " →" } }
+                        label.ghosts { input #candidates type="checkbox"; " Other candidates" }
+                        label.live { input #follow type="checkbox" checked; " Follow the run" }
+                        span.live #state role="status" {}
+                    }
+                    div #panels { @for one in &parts.panels { (one) } }
+                    @if parts.panels.is_empty() { p.none { "No step yet." } }
+                }
+                section.timeline aria-labelledby="steps" {
+                    h2 #steps { "Steps" }
+                    div.tools role="search" {
+                        fieldset.filter {
+                            legend.away { "Show" }
+                            @for (value, name) in [("all", "All"), ("bad", "Failed"), ("repair", "Repairs")] {
+                                label {
+                                    input type="radio" name="filter" value=(value) checked[value == "all"];
+                                    span { (name) " " output {} }
+                                }
+                            }
+                        }
+                        label.away for="search" { "Search steps" }
+                        input #search type="search" placeholder="Search steps" autocomplete="off";
+                        output #found for="search" {}
+                    }
+                    ol #rows { @for one in &parts.rows { (one) } }
+                    div #open { (open(run, is_running)) }
+                }
+            }
+            div #more { (more(run, beside)) }
+        }
+        footer.keys {
+            @for (key, name) in [("j", "next"), ("k", "previous"), ("f", "next failure"), ("b", "before or after"),
+                                 ("c", "candidates"), ("/", "search")] {
+                span { kbd { (key) } " " (name) } " "
+            }
+        }
+    }
+}
+
+/// Steps that have no record.
+fn open(run: &Run, is_running: bool) -> Markup {
+    html! { @for intent in &run.open { (timeline::open(intent, is_running)) } }
+}
+
+fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) -> Markup {
+    let result = result_of(run, is_running);
     let header = run.header.as_ref();
     let took = header.zip(run.end.as_ref()).map(|(header, end)| end.ts_ms.saturating_sub(header.ts_ms));
-    let failed = run.steps.iter().enumerate().rev().find(|(_, record)| record.result != StepResult::Ok);
-    let tokens = run.calls.iter().map(|call| call.call.input_tokens.saturating_add(call.call.output_tokens));
+    let mut failed = run.steps.iter().enumerate().rev().filter(|(_, record)| record.result != StepResult::Ok);
+    let last = failed.next();
+    let tokens: u64 = run.calls.iter().map(|call| call.call.input_tokens.saturating_add(call.call.output_tokens)).sum();
     let error = report.and_then(|report| report.error.as_ref());
     html! {
-        h1 { span class={ "badge " (result) } { (result) } " " (header.map_or_else(|| "A run".to_owned(), in_words::run)) }
-        @if let Some(error) = error {
-            p.why { strong { (error.code) } ": " (error.message) }
-        } @else if result == "cutOff" {
-            p.why { "The log ends before the run did: the process was killed, or is still running." }
+        div.title {
+            span class={ "badge " (result) } { span aria-hidden="true" { (sign(result)) " " } (said(result)) }
+            h1 { (header.map_or_else(|| "A run".to_owned(), in_words::subject)) }
+            @if let Some(url) = header.and_then(|header| header.url.as_ref()) { p.address { (url) } }
         }
-        @if let Some((at, record)) = failed.filter(|_| result != "ok") {
-            p { a href={ "#step-" (at) } { "The last step that failed" } ": " (in_words::step(record)) }
+        ul.figures {
+            @match (took, header) {
+                (Some(took), _) => li { (seconds(took)) },
+                (None, Some(header)) if is_running => li { "for " span data-since=(header.ts_ms) { "a while" } },
+                _ => {}
+            }
+            li { (counted(run.steps.len(), "step")) }
+            @let failed = failed.count() + usize::from(last.is_some());
+            @if failed > 0 { li { (failed) " failed" } }
+            @if let Some(repairs) = repairs(run) { li { (repairs) } }
+            @if !run.calls.is_empty() {
+                li { (counted(run.calls.len(), "call")) " of models, " (counted(tokens, "token")) }
+            }
+        }
+        @if let Some(error) = error {
+            p.why {
+                strong { (error.code) } ": " (error.message)
+                @if let Some((at, record)) = last {
+                    br;
+                    a href={ "#step-" (at) } { "Step " (at + 1) } ", " (timeline::title(record))
+                }
+            }
+        } @else if let Some((at, record)) = last.filter(|_| !matches!(result, "ok" | "running")) {
+            p.why { a href={ "#step-" (at) } { "Step " (at + 1) } ", the last one that failed: " (timeline::title(record)) }
+        }
+        @if result == "cutOff" {
+            p.why { "The log ends before the run did: the process was killed, or is still running." }
         }
         @if let Some(comparison) = comparison { (replayed(run, comparison)) }
         @if let Some(answer) = report.and_then(|report| report.answer.as_deref()) {
             h2 { "Answer" }
             pre tabindex="0" { (answer) }
         }
-        dl.facts {
-            @if let Some(header) = header {
-                dt { "Run" } dd { (header.run_id.as_str()) }
-                @if let Some(url) = &header.url { dt { "Start" } dd { (url) } }
-                @if let Some(browser) = &header.browser {
-                    dt { "Browser" } dd { (browser) @if let Some(path) = &header.browser_path { " (" (path) ")" } }
+    }
+}
+
+/// Facts of a run besides its steps.
+fn more(run: &Run, beside: Beside<'_>) -> Markup {
+    let report = beside.report;
+    html! {
+        (troubles(run))
+        section aria-labelledby="about" {
+            h2 #about { "About this run" }
+            dl.facts {
+                @if let Some(header) = &run.header {
+                    dt { "Run" } dd { (header.run_id.as_str()) }
+                    dt { "Began" } dd { (utc(header.ts_ms).replace('T', " ").chars().take(19).collect::<String>()) " UTC" }
+                    @if let Some(browser) = &header.browser {
+                        dt { "Browser" } dd { (browser) @if let Some(path) = &header.browser_path { " (" (path) ")" } }
+                    }
+                    dt { "Command" } dd { "cuebook " (header.command) ", version " (header.cuebook) }
                 }
-                dt { "Command" } dd { "cuebook " (header.command) ", version " (header.cuebook) }
-            }
-            @if let Some(took) = took { dt { "Duration" } dd { (seconds(took)) } }
-            dt { "Steps" } dd { (run.steps.len()) }
-            @if let Some(repairs) = repairs(run) { dt { "Repairs" } dd { (repairs) } }
-            @if !run.calls.is_empty() {
-                dt { "Models" } dd {
-                    (counted(run.calls.len(), "call")) ", " (counted(tokens.sum::<u64>(), "token"))
+                @for line in report.iter().flat_map(|report| report.late.in_words()) {
+                    dt { "After the last step" } dd { (line) }
                 }
-            }
-            @for line in report.iter().flat_map(|report| report.late.in_words()) {
-                dt { "After the last step" } dd { (line) }
-            }
-            @if let Some(report) = report {
-                dt { "Origins enforced on" } dd {
-                    (report.enforcement)
-                    @if let Some(note) = &report.enforcement_note { " (" (note) ")" }
+                @if let Some(report) = report {
+                    dt { "Origins enforced on" } dd {
+                        (report.enforcement)
+                        @if let Some(note) = &report.enforcement_note { " (" (note) ")" }
+                    }
                 }
             }
         }
@@ -206,26 +379,4 @@ fn trouble(effects: &EffectRecord) -> impl Iterator<Item = (&'static str, String
     let requests = requests.map(|request| ("network", request.in_words()));
     let denied = effects.denied.iter().map(|denied| ("network", DeniedRequest::in_words(denied)));
     requests.chain(denied).chain(effects.console_errors.iter().map(|said| ("console", said.clone())))
-}
-
-/// How the run ended, as a class of the style.
-fn result_of(run: &Run) -> &'static str {
-    match run.end.as_ref().map(|end| end.result) {
-        Some(RunResult::Ok) => "ok",
-        Some(RunResult::Failed) => "failed",
-        Some(RunResult::Blocked) => "blocked",
-        Some(RunResult::Invalid) => "invalid",
-        Some(RunResult::Error) => "error",
-        Some(RunResult::Interrupted) => "interrupted",
-        None => "cutOff",
-    }
-}
-
-const fn name_of(result: StepResult) -> &'static str {
-    match result {
-        StepResult::Ok => "ok",
-        StepResult::Failed => "failed",
-        StepResult::Blocked => "blocked",
-        StepResult::Skipped => "skipped",
-    }
 }

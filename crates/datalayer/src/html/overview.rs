@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::shell::{counted, document, seconds};
+use super::shell::{Kind, counted, document, seconds};
 use crate::metrics::{Collector, Mixed, Quantiles, RunLine, Slow};
 use crate::run_dir::utc;
 
@@ -21,15 +21,14 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
     let run = |id: &str| html! { @match link(id) { Some(href) => a href=(href) { (id) }, None => (id) } };
     let runs = |ids: &[String]| html! { @for (at, id) in ids.iter().enumerate() { @if at > 0 { ", " } (run(id)) } };
     let counts = &summary.runs;
-    let class = match counts.ok {
-        ok if ok == counts.total => "ok",
-        0 => "failed",
-        _ => "unknown",
-    };
     let header = html! {
-        h1 {
-            span class={ "badge " (class) } { (share(counts.ok, counts.total)) } " "
-            (counts.ok) " of " (counted(counts.total, "run")) " ended well"
+        h1 { "Runs: " (counts.ok) " of " (counts.total) " ended well" }
+        p.share {
+            strong { (share(counts.ok, counts.total)) }
+            svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+                rect.whole width="100" height="10" {}
+                rect.part width=(counts.ok.saturating_mul(100) / counts.total.max(1)) height="10" {}
+            }
         }
         dl.facts {
             @for (name, count) in [("Failed", counts.failed), ("Blocked", counts.blocked), ("Invalid", counts.invalid),
@@ -64,7 +63,7 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         (chart(&lines))
         h2 { "What fails" }
         @if summary.failures.is_empty() { p { "No step failed." } } @else {
-            (table("Steps that failed", &["Cause", "Step", "Times", "", "Runs"], html! {
+            (table("Steps that failed", "causes", &["Cause", "Step", "Times", "", "Runs"], html! {
                 @let most = summary.failures.first().map_or(1, |first| first.count);
                 @for one in &summary.failures { tr {
                     td { (one.cause) } td.long { (one.what) } td { (one.count) } td.bar { (bar(one.count, most)) }
@@ -85,14 +84,14 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         }
         @if !summary.verbs.is_empty() {
             h3.block { "Verbs" }
-            (table("Verbs", &["Verb", "Attempts", "Failed", "p50", "p90", "Longest"], html! {
+            (table("Verbs", "verbs", &["Verb", "Attempts", "Failed", "p50", "p90", "Longest"], html! {
                 @for verb in &summary.verbs { tr {
                     td { (verb.verb) } td { (verb.attempts) } td { (verb.failed) } (durations(verb.duration_ms))
                 } }
             }))
         }
         h2 { "Runs" }
-        (table("Runs, the latest first", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
+        (table("Runs, the latest first", "runs", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
             @for line in lines.iter().rev() { tr {
                 td { (run(&line.run_id)) }
                 td class=(line.result) {
@@ -106,7 +105,8 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         }))
         @if counts.total > lines.len() as u64 { p.faint { "The latest " (lines.len()) " of " (counts.total) " runs." } }
     };
-    document(&format!("{} of {} ended well", counts.ok, counted(counts.total, "run")), &header, &main)
+    let title = format!("{} of {} ended well", counts.ok, counted(counts.total, "run"));
+    document(&title, Kind::Overview, &html! { header { (header) } main { (main) } })
 }
 
 /// A bar for each run: its height is its duration, its colour and its title how it ended.
@@ -138,7 +138,7 @@ fn chart(lines: &[&RunLine]) -> Markup {
 fn flaky(title: &str, mixed: &[Mixed], runs: &dyn Fn(&[String]) -> Markup) -> Markup {
     html! {
         h3.block { (title) }
-        (table(title, &["What", "Failed", "Of", "", "Runs in which it failed"], html! {
+        (table(title, "flaky", &["What", "Failed", "Of", "", "Runs in which it failed"], html! {
             @for one in mixed { tr {
                 td.long { (one.what) } td { (one.failed) } td { (one.ok + one.failed) }
                 td.bar { (bar(one.failed, one.ok + one.failed)) } td.long { (runs(&one.runs)) }
@@ -150,7 +150,7 @@ fn flaky(title: &str, mixed: &[Mixed], runs: &dyn Fn(&[String]) -> Markup) -> Ma
 fn slowest(title: &str, slow: &[Slow], run: &dyn Fn(&str) -> Markup) -> Markup {
     html! {
         h3.block { (title) }
-        (table(title, &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
+        (table(title, "slow", &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
             @for one in slow { tr {
                 td.long { (one.what) } td { (one.duration_ms.count) } td { (one.failed) } (durations(one.duration_ms))
                 td { (run(&one.slowest_run)) }
@@ -163,9 +163,10 @@ fn durations(Quantiles { p50, p90, max, .. }: Quantiles) -> Markup {
     html! { @for ms in [p50, p90, max] { td { (seconds(ms)) } } }
 }
 
-fn table(title: &str, columns: &[&str], rows: Markup) -> Markup {
+/// A table. Where there is little room, the style leaves out columns by the `class`.
+fn table(title: &str, class: &str, columns: &[&str], rows: Markup) -> Markup {
     html! {
-        div.table tabindex="0" role="group" aria-label=(title) { table {
+        div class={ "table " (class) } tabindex="0" role="group" aria-label=(title) { table {
             thead { tr { @for column in columns {
                 @if column.is_empty() { td.bar {} } @else { th scope="col" { (column) } }
             } } }

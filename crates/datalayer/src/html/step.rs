@@ -3,14 +3,15 @@
 use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{EffectRecord, Judged};
-use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{StepOrigin, StepRecord};
 use cuebook_grammar::render::cut;
 use cuebook_grammar::verdict::Verdict;
 use maud::{Markup, html};
 
-use super::name_of;
-use super::pictures::Pictures;
 use super::shell::{counted, seconds};
+use super::stage::{Stage, Stages};
+use super::timeline::{repair, title};
+use super::words::mark;
 use crate::in_words;
 use crate::log::Run;
 
@@ -21,80 +22,73 @@ const REQUESTS: usize = 50;
 /// How much of a file beside the log is shown.
 const FILE: usize = 20_000;
 
-pub(super) fn step(at: usize, record: &StepRecord, run: &Run, pictures: &mut Pictures<'_>) -> Markup {
-    let why = match record.origin {
-        StepOrigin::Plan => "",
-        StepOrigin::Repair => " (repair)",
-        StepOrigin::Start => " (start)",
-    };
+pub(super) fn step(at: usize, record: &StepRecord, run: &Run, stage: &Stage, stages: &mut Stages<'_>) -> Markup {
     let timings = &record.execution.timings;
-    let shown = pictures.all(record);
-    let call = record.planning.and_then(|index| run.calls.iter().find(|call| call.planning_index == index));
+    let call = record.planning.and_then(|index| run.calls.get(usize::try_from(index).ok()?));
     // Why it was inserted, or is tried again.
     let is_repair = record.origin == StepOrigin::Repair || record.attempt > 1;
     let before = run.steps.iter().enumerate().take(at).rev();
     let failed = before.filter_map(|(at, record)| Some((at, record.failure.as_ref()?))).next().filter(|_| is_repair);
+    let (sign, word) = mark(record);
+    let left_out = stages.left_out(record);
     html! {
-        details.step #{ "step-" (at) } open[record.result != StepResult::Ok] {
-            summary {
-                h3 { (at + 1) ". " (in_words::step(record)) (why) } " "
-                span class={ "badge " (name_of(record.result)) } { (name_of(record.result)) } " "
-                span.faint {
-                    (seconds(record.execution.duration_ms))
-                    @if record.attempt > 1 { ", attempt " (record.attempt) }
-                    @if record.no_observed_effect { ", no effect seen" }
+        article.panel.step #{ "step-" (at) } aria-labelledby={ "step-" (at) "-title" } tabindex="-1" {
+            h2 #{ "step-" (at) "-title" } {
+                span class={ "badge " (word) } { span aria-hidden="true" { (sign) " " } (word) } " "
+                (at + 1) ". " (title(record))
+            }
+            p.meta {
+                (seconds(record.execution.duration_ms)) " on " span.address { (record.url) }
+                @if record.origin == StepOrigin::Start { ", to start with" }
+                @if is_repair { ", " (repair(record)) }
+                @if let Some((at, failure)) = failed {
+                    " because of " a href={ "#step-" (at) } { "step " (at + 1) } ": " (failure.cause.as_str())
+                }
+                @if record.no_observed_effect { ", no effect seen" }
+            }
+            @if let Some(failure) = &record.failure {
+                p.why { strong { (failure.cause.as_str()) } ": " (failure.message) }
+            }
+            (stage.figure(at))
+            @if stage.is_empty() { p.faint { "No picture of this step: " code { "--record" } " takes them." } }
+            @if !left_out.is_empty() { p.faint { "Not in this page: " (left_out.join(", ")) } }
+            (table("Before", record, &record.pre_check, record.pre_facts.as_ref()))
+            (table("After", record, &record.post_check, record.post_facts.as_ref()))
+            @if let Some(effects) = &record.effects { (effect(effects)) }
+            @if let Some(text) = stages.text(record, "domDiff") {
+                h3 { "What changed around the target" }
+                pre tabindex="0" { @for line in cut(&text, FILE).lines() { (changed(line)) "\n" } }
+            }
+            @if let Some(data) = &record.data {
+                h3 { "Read" }
+                pre tabindex="0" { (cut(&serde_json::to_string_pretty(data).unwrap_or_default(), DATA)) }
+            }
+            h3 { "The step" }
+            dl.facts {
+                @if let Some(text) = &record.action.explanation { dt { "Explained as" } dd { (text.as_str()) } }
+                @if let Some(call) = call {
+                    dt { "Planned by" } dd {
+                        a href={ "#call-" (call.planning_index) } { "call " (call.planning_index + 1) } ", "
+                        (counted(call.call.input_tokens.saturating_add(call.call.output_tokens), "token"))
+                        ", " (seconds(call.call.latency_ms))
+                        @if let Some(confidence) = call.call.confidence { (format!(", confidence {confidence:.2}")) }
+                    }
+                    @if let Some(thought) = &call.call.reasoning { dt { "Thought" } dd { (cut(thought, 500)) } }
+                }
+                dt { "Time" } dd {
+                    "resolve " (timings.resolve_ms) ", ready " (timings.actionable_ms) ", act " (timings.act_ms)
+                    ", verify " (timings.post_ms) " ms"
                 }
             }
-            div {
-                @if let Some(failure) = &record.failure {
-                    p.why { strong { (failure.cause.as_str()) } ": " (failure.message) }
-                }
-                dl.facts {
-                    dt { "Page" } dd { (record.url) }
-                    @if let Some(text) = &record.action.explanation { dt { "Explained as" } dd { (text.as_str()) } }
-                    dt { "Time" } dd {
-                        "resolve " (timings.resolve_ms) ", ready " (timings.actionable_ms) ", act " (timings.act_ms)
-                        ", verify " (timings.post_ms) " ms"
-                    }
-                    @if let Some(call) = call {
-                        dt { "Planned by" } dd {
-                            a href={ "#call-" (call.planning_index) } { "call " (call.planning_index + 1) } ", "
-                            (counted(call.call.input_tokens.saturating_add(call.call.output_tokens), "token"))
-                            ", " (seconds(call.call.latency_ms))
-                            @if let Some(confidence) = call.call.confidence { (format!(", confidence {confidence:.2}")) }
-                        }
-                        @if let Some(thought) = &call.call.reasoning { dt { "Thought" } dd { (cut(thought, 500)) } }
-                    }
-                    @if let Some((at, failure)) = failed {
-                        dt { "Because of" } dd { a href={ "#step-" (at) } { "step " (at + 1) } ": " (failure.cause.as_str()) }
-                    }
-                }
-                (table("Before", record, &record.pre_check, record.pre_facts.as_ref()))
-                (table("After", record, &record.post_check, record.post_facts.as_ref()))
-                @if let Some(effects) = &record.effects { (effect(effects)) }
-                @if let Some(text) = pictures.text(record, "domDiff") {
-                    h4 { "What changed around the target" }
-                    pre tabindex="0" { @for line in cut(&text, FILE).lines() { (changed(line)) "\n" } }
-                }
-                @if let Some(text) = pictures.text(record, "axSubtree") {
-                    details {
-                        summary { "Around the target" }
-                        div { pre tabindex="0" { (cut(&text, FILE)) } }
-                    }
-                }
-                @if let Some(data) = &record.data {
-                    h4 { "Read" }
-                    pre tabindex="0" { (cut(&serde_json::to_string_pretty(data).unwrap_or_default(), DATA)) }
-                }
-                @if !shown.is_empty() {
-                    div.pictures {
-                        @for (title, picture) in &shown { figure { (picture) figcaption { (title) } } }
-                    }
-                }
+            @if let Some(text) = stages.text(record, "axSubtree") {
                 details {
-                    summary { "The step as JSON" }
-                    div { pre tabindex="0" { (serde_json::to_string_pretty(&record.action).unwrap_or_default()) } }
+                    summary { "Around the target" }
+                    pre tabindex="0" { (cut(&text, FILE)) }
                 }
+            }
+            details {
+                summary { "The step as JSON" }
+                pre tabindex="0" { (serde_json::to_string_pretty(&record.action).unwrap_or_default()) }
             }
         }
     }
@@ -106,7 +100,7 @@ fn table(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Fac
     let seen = |one: &Judged| facts.map(|facts| one.condition.seen_for(one.verdict, facts, &name)).unwrap_or_default();
     html! {
         @if !judged.is_empty() {
-            h4 { (title) }
+            h3 { (title) }
             div.table tabindex="0" role="group" aria-label={ (title) ": conditions" } {
                 table {
                     thead { tr {
@@ -173,11 +167,11 @@ fn effect(effects: &EffectRecord) -> Markup {
     lines.extend(effects.late.in_words().map(|line| format!("of an earlier step: {line}")));
     html! {
         @if !lines.is_empty() {
-            h4 { "Effects" }
+            h3 { "Effects" }
             ul { @for line in &lines { li { (line) } } }
         }
         @if !effects.console_errors.is_empty() {
-            h4 { "Console" }
+            h3 { "Console" }
             ul { @for said in &effects.console_errors { li.failed { (said) } } }
         }
         @if !effects.requests.is_empty() {

@@ -13,7 +13,7 @@ mod writer;
 
 pub use entry::{Entry, EntryKind, MAX_LINE};
 pub use observed::Observations;
-pub use reader::{Entries, Run, Torn};
+pub use reader::{Entries, Following, Run, Torn};
 pub use writer::JsonlLog;
 
 pub(crate) use ledger::Ledger;

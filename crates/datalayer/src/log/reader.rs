@@ -4,9 +4,10 @@
 //! - A line without its end does not count. What follows the last complete line is reported as [`Torn`].
 //! - Everything before is read. A complete line that is invalid is an error, never skipped.
 //! - A line is at most [`MAX_LINE`] bytes. [`Entries`] holds one line and the numbers of the steps; [`Run`] holds all.
+//! - [`Following`] reads each entry once, in the order in which they are written.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cuebook_grammar::record::{ObservationRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
@@ -67,23 +68,64 @@ impl Run {
 
     fn of(mut entries: Entries<impl BufRead>) -> Result<Self, DataError> {
         let mut run = Self::default();
-        let mut open: Vec<StepIntent> = Vec::new();
         for entry in &mut entries {
-            match entry? {
-                Entry::Header(header) => run.header = Some(*header),
-                Entry::Planning(record) => run.calls.push(*record),
-                Entry::Observed(record) => run.observations.push(*record),
-                Entry::Begin(intent) => open.push(*intent),
-                Entry::Commit(record) => {
-                    let key = (record.step_index, record.attempt);
-                    open.retain(|intent| (intent.step_index, intent.attempt) != key);
-                    run.steps.push(*record);
-                }
-                Entry::End(end) => run.end = Some(*end),
-            }
+            run.add(entry?);
         }
-        (run.open, run.torn) = (open, entries.torn);
+        run.torn = entries.torn;
         Ok(run)
+    }
+
+    fn add(&mut self, entry: Entry) {
+        match entry {
+            Entry::Header(header) => self.header = Some(*header),
+            Entry::Planning(record) => self.calls.push(*record),
+            Entry::Observed(record) => self.observations.push(*record),
+            Entry::Begin(intent) => self.open.push(*intent),
+            Entry::Commit(record) => {
+                let key = (record.step_index, record.attempt);
+                self.open.retain(|intent| (intent.step_index, intent.attempt) != key);
+                self.steps.push(*record);
+            }
+            Entry::End(end) => self.end = Some(*end),
+        }
+    }
+}
+
+/// A run whose log may still grow.
+#[derive(Debug)]
+pub struct Following {
+    entries: Entries<BufReader<File>>,
+    run: Run,
+}
+
+impl Following {
+    /// Opens the log at `path`, and reads nothing yet.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        Ok(Self { entries: Entries::open(path)?, run: Run::default() })
+    }
+
+    /// Reads what was written since the last call. Returns `true` if there was anything. Blocks; costs what is new.
+    ///
+    /// # Errors
+    /// As [`Run::read`].
+    pub fn read_on(&mut self) -> Result<bool, DataError> {
+        self.entries.go_on()?;
+        let mut is_news = false;
+        for entry in &mut self.entries {
+            self.run.add(entry?);
+            is_news = true;
+        }
+        self.run.torn = self.entries.torn;
+        Ok(is_news)
+    }
+
+    /// The run as far as it was read.
+    #[must_use]
+    pub const fn run(&self) -> &Run {
+        &self.run
     }
 }
 
@@ -95,6 +137,8 @@ pub struct Entries<R> {
     ledger: Ledger,
     buffer: Vec<u8>,
     line: u64,
+    /// Complete lines, and where they end.
+    lines: u64,
     offset: u64,
     torn: Option<Torn>,
     is_over: bool,
@@ -111,6 +155,15 @@ impl Entries<BufReader<File>> {
     }
 }
 
+impl Entries<BufReader<File>> {
+    /// Goes back to the end of the last complete line, to read what was written since.
+    fn go_on(&mut self) -> Result<(), DataError> {
+        self.source.seek(SeekFrom::Start(self.offset)).map_err(DataError::io(Doing::Read, &self.path))?;
+        (self.line, self.torn, self.is_over) = (self.lines, None, false);
+        Ok(())
+    }
+}
+
 impl<R: BufRead> Entries<R> {
     /// The entries of any source; errors name `path`.
     pub fn new(source: R, path: &Path) -> Self {
@@ -121,6 +174,7 @@ impl<R: BufRead> Entries<R> {
             ledger: Ledger::default(),
             buffer: Vec::new(),
             line: 0,
+            lines: 0,
             offset: 0,
             torn: None,
             is_over: false,
@@ -163,7 +217,7 @@ impl<R: BufRead> Entries<R> {
             return Ok(Line::End);
         }
         let entry = Entry::read(&self.buffer).map_err(in_line)?;
-        self.offset = self.offset.saturating_add(bytes);
+        (self.lines, self.offset) = (line, self.offset.saturating_add(bytes));
         let Some(entry) = entry else { return Ok(Line::Later) };
         self.ledger.add(&entry).map_err(in_line)?;
         Ok(Line::Entry(Box::new(entry)))

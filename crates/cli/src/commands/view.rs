@@ -1,0 +1,113 @@
+//! `cuebook view`: the page of a run, served while it goes on.
+
+use std::path::Path;
+
+use cuebook_datalayer::RunDir;
+use cuebook_grammar::report::ErrorCode;
+use cuebook_view::{View, ViewError};
+use serde_json::json;
+
+use crate::args::ViewArgs;
+use crate::exit::{Exit, Output, Refusal, print_text};
+use crate::interrupt::Signals;
+use crate::progress::say;
+use crate::text::{plain, with_sources};
+
+pub(crate) async fn run(args: ViewArgs, output: Output) -> Exit {
+    match shown(&args, output).await {
+        Ok(()) => Exit::OK,
+        Err(refusal) => refusal.print(output),
+    }
+}
+
+async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
+    let dir = named(args.run.as_deref())?;
+    let mut signals = Signals::listen();
+    let view = serve(&dir, args.port).await?;
+    if output.json {
+        // One line, flushed: the parent process waits for it.
+        print_text(&format!("{}\n", json!({ "url": view.url(), "run": dir.path() })));
+    } else {
+        print_text(&format!("{}\n", view.url()));
+        if !output.quiet {
+            say("anyone who has this address can see the run; Ctrl-C ends the page");
+        }
+    }
+    if args.open {
+        open_page(view.url());
+    }
+    signals.next().await;
+    view.end().await;
+    Ok(())
+}
+
+/// Serves the page of a run beside it, and says where.
+pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool) -> Result<View, Refusal> {
+    let view = serve(dir, port).await?;
+    say(&format!("watch: {}", view.url()));
+    if opens {
+        open_page(view.url());
+    }
+    Ok(view)
+}
+
+pub(crate) async fn serve(dir: &RunDir, port: Option<u16>) -> Result<View, Refusal> {
+    View::open(dir, port.unwrap_or(0)).await.map_err(|error| match &error {
+        ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
+        _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
+    })
+}
+
+pub(crate) fn open_page(url: &str) {
+    if let Err(error) = open::that_detached(url) {
+        say(&format!("note: the system has no browser to open the page with: {error}"));
+    }
+}
+
+/// The run that is meant: a folder, or the log of an open session.
+fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
+    let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
+    let Some(run) = run else { return session(None) };
+    let dir = RunDir::open(run).ok();
+    if let Some(dir) = dir.as_ref().filter(|dir| dir.log_path().is_file()) {
+        return Ok(dir.clone());
+    }
+    let shown = plain(&run.display().to_string());
+    match dir {
+        Some(_) => match RunDir::find(&[run.to_owned()]).ok().and_then(|runs| runs.last().cloned()) {
+            Some(last) => {
+                let last = plain(&last.path().display().to_string());
+                Err(refused(format!(
+                    "expected the directory of one run, saw one of several: {shown}; the last is {last}"
+                )))
+            }
+            None => Err(refused(format!("expected the directory of a run, saw no log.jsonl in {shown}"))),
+        },
+        None => session(Some(&run.to_string_lossy())),
+    }
+}
+
+/// The run of an open session: of this name, or of the project.
+#[cfg(unix)]
+fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
+    let place = crate::args::SessionName { session: name.map(str::to_owned) };
+    let (registry, found) = super::session::place(&place)?;
+    let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
+    let entry = registry.find(&found).ok_or_else(|| match name {
+        Some(name) => {
+            refused(format!("expected the directory of a run or an open session, saw neither of {}", plain(name)))
+        }
+        None => {
+            refused(format!("the project has no open session ({found}): name the directory of a run, or a session"))
+        }
+    })?;
+    let log = entry.log.ok_or_else(|| refused(format!("the session {found} keeps no log")))?;
+    RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))
+}
+
+/// Sessions need sockets.
+#[cfg(not(unix))]
+fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
+    let seen = name.map_or_else(|| "nothing".to_owned(), plain);
+    Err(Refusal::invalid(ErrorCode::Unreadable, format!("expected the directory of a run, saw {seen}")))
+}
