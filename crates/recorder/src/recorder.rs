@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::protocol::browser_protocol::page::GetNavigationHistoryParams;
-use cuebook_cdp::{Browser, Delivery, Page, RawEvent, TargetId, WaitUntil};
+use cuebook_cdp::{Browser, CallError, Delivery, Page, RawEvent, TargetId, WaitUntil};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::facts::DialogKind;
 use cuebook_grammar::id::{CredentialRef, PageId};
@@ -16,7 +16,7 @@ use cuebook_grammar::secret::DigestKey;
 use serde::Deserialize;
 
 use crate::error::RecordError;
-use crate::history::History;
+use crate::history::{History, Way};
 use crate::report::Report;
 use crate::story::{Recorded, Story};
 use crate::tap::{ANSWERED, ASKED, BindingCalled, CALLED, DIALOG, NAVIGATED, News, Tap, WITHIN, id_of, is_main};
@@ -30,7 +30,7 @@ const LOOKING: Duration = Duration::from_secs(10);
 /// Rest between something that changed and the look at it.
 const REST: Duration = Duration::from_millis(150);
 /// How long the effects of the last step are awaited at the end.
-const LAST_EFFECTS: Duration = Duration::from_secs(2);
+const LAST_EFFECTS: Duration = Duration::from_secs(3);
 
 /// Records a person in tabs of a browser.
 pub struct Recorder<M> {
@@ -109,7 +109,7 @@ impl<M: PageModeler + 'static> Recorder<M> {
             };
             let due = listening.due.map(|due| due.max(listening.rests_until));
             let wake = due.filter(|_| matches!(eye, Eye::Open(_)));
-            let wake = [wake, ends_at].into_iter().flatten().min();
+            let wake = [wake, ends_at.map(|end: Instant| end.min(Instant::now() + REST))].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 () = &mut stop, if ends_at.is_none() => {
@@ -133,7 +133,8 @@ impl<M: PageModeler + 'static> Recorder<M> {
                 }
                 () = sleep_until(wake) => {}
             }
-            if ends_at.is_some_and(|end| Instant::now() >= end || listening.story.unseen_since().is_none()) {
+            let now = Instant::now();
+            if ends_at.is_some_and(|end| now >= end || listening.story.is_settled(now)) {
                 break;
             }
         }
@@ -279,15 +280,26 @@ impl Listening {
         if !is_main(&page, frame) {
             return;
         }
-        let Some(after) = history(&page).await else { return };
-        let before = self.histories.insert(tab.clone(), after.clone()).unwrap_or_default();
-        self.story.navigated(tab, &page.url(), after.way_from(&before, is_within), now);
+        let after = history(&page).await;
+        let before = self.histories.get(tab).cloned().unwrap_or_default();
+        let way = after.as_ref().map_or(Way::New, |after| after.way_from(&before, is_within));
+        self.histories.extend(after.map(|after| (tab.clone(), after)));
+        self.story.navigated(tab, &page.url(), way, now);
     }
 }
 
+/// The history of a tab. While one document replaces another there is a moment without one (Chromium 156: "Not attached to
+/// an active page").
 async fn history(page: &Page) -> Option<History> {
-    let asked = page.session().request(GetNavigationHistoryParams {}, Instant::now() + ASKING).await;
-    asked.and_then(|reply| reply.parse()).ok()
+    for _ in 0..20 {
+        let asked = page.session().request(GetNavigationHistoryParams {}, Instant::now() + ASKING).await;
+        match asked.and_then(|reply| reply.parse()) {
+            Ok(history) => return Some(history),
+            Err(CallError::Protocol { .. }) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 fn dialog_kind(kind: &str) -> DialogKind {

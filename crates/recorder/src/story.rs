@@ -39,6 +39,8 @@ const CAUSED_WITHIN: Duration = Duration::from_millis(700);
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 /// What is seen later than this was not caused by the step.
 const SHOWN_WITHIN: Duration = Duration::from_secs(8);
+/// A step that nothing came of for this long is over.
+const SETTLES: Duration = Duration::from_secs(1);
 /// A person chooses a file within this time after the press that opened the chooser.
 const CHOSEN_WITHIN: Duration = Duration::from_secs(300);
 
@@ -91,6 +93,7 @@ struct Draft {
 #[derive(Debug)]
 struct Tab {
     id: PageId,
+    opener: Option<PageId>,
     url: String,
     /// A person opened it, not a page.
     is_foreign: bool,
@@ -155,9 +158,9 @@ impl Story {
             draft.happened.new_tab = Some(url.to_owned());
         }
         let is_foreign = !is_first && opener.is_none_or(|opener| !self.tabs.iter().any(|tab| tab.id == *opener));
-        let (id, url) = (id.clone(), url.to_owned());
+        let (id, url, opener) = (id.clone(), url.to_owned(), opener.cloned());
         let is_opening = !is_first;
-        self.tabs.push(Tab { id, url, is_foreign, is_opening, has_asked: false, seen: None, hovers: Vec::new() });
+        self.tabs.push(Tab { id, opener, url, is_foreign, is_opening, has_asked: false, seen: None, hovers: Vec::new() });
     }
 
     /// A tab is gone: a step, if the person closed it and another one is left.
@@ -172,9 +175,10 @@ impl Story {
             self.begin(Action::CloseTab(CloseTab { tab }), &on, None, now);
             self.close_last();
         }
-        self.tabs.retain(|tab| tab.id != *id);
+        let opener = self.tabs.remove(index).opener;
         if self.current.as_ref() == Some(id) {
-            self.current = self.tabs.last().map(|tab| tab.id.clone());
+            let opener = opener.filter(|opener| self.tabs.iter().any(|tab| tab.id == *opener));
+            self.current = opener.or_else(|| self.tabs.last().map(|tab| tab.id.clone()));
         }
     }
 
@@ -625,9 +629,11 @@ impl Story {
         opened.map(|tab| &tab.id).or(self.current.as_ref())
     }
 
-    /// When the last step began, if what it leads to has not been seen.
-    pub(crate) fn unseen_since(&self) -> Option<Instant> {
-        self.drafts.last().filter(|draft| !draft.is_closed && draft.after.is_none()).map(|draft| draft.at)
+    /// Returns `true` if nothing more is expected of the last step: it was seen, and no document is on its way.
+    pub(crate) fn is_settled(&self, now: Instant) -> bool {
+        let Some(last) = self.drafts.last().filter(|last| !last.is_closed) else { return true };
+        let is_awaited = self.tabs.iter().any(|tab| tab.has_asked || (tab.is_opening && tab.url.is_empty()));
+        last.after.is_some() && !is_awaited && now.saturating_duration_since(last.at) >= SETTLES
     }
 
     /// Everything that was done.

@@ -17,6 +17,11 @@ const unitOf = (element) => {
 let shown = null;
 /** What the pointer is over, since when, and whether something was pressed since. */
 let over = null;
+/** Something was pressed since it was last looked. */
+let isStale = false;
+/** Where the pointer was last. */
+let place = "";
+const placeOf = (event) => `${event.screenX} ${event.screenY}`;
 /** By a control that the pointer revealed: what the pointer was over, as it was before. */
 const revealed = new WeakMap();
 
@@ -33,6 +38,7 @@ const visible = () => {
 export const look = () => {
   if (cb.readyState(document) !== "complete") return;
   const now = visible();
+  isStale = false;
   shown ??= now;
   const by = over && !over.isPressed && performance.now() - over.at < RESTS ? over : null;
   let came = false;
@@ -48,9 +54,18 @@ export const look = () => {
   if (came) send({ what: "changed" });
 };
 
-export const onOver = (element) => {
+export const onMove = (event) => {
+  place = placeOf(event);
+};
+export const onOver = (event, element) => {
   const unit = unitOf(element);
   if (over?.unit === unit) return;
+  // What comes under a pointer that rests was not revealed by it.
+  const hasMoved = placeOf(event) !== place;
+  onMove(event);
+  over = null;
+  if (!hasMoved) return;
+  if (isStale) look();
   // While a document is loaded, what comes is its own.
   if (!shown) return;
   const here = (over = { unit, seen: described(unit), at: performance.now(), isPressed: false });
@@ -58,7 +73,9 @@ export const onOver = (element) => {
   requestAnimationFrame(again);
   for (const wait of [120, 400]) setTimeout(again, wait);
 };
-export const onPress = () => {
+export const onPress = (event) => {
+  onMove(event);
+  isStale = true;
   if (over) over.isPressed = true;
 };
 /** What the pointer had to be over, outermost first, for an element to be visible. */

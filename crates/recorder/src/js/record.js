@@ -7,7 +7,7 @@ import {
   fieldOf, finishOthers, isBox, isSaidByChange, labelledBy, mayTurn, namesIn, onChange, onInput, reach, takesLines,
   takesText,
 } from "./fields.js";
-import { look, onOver, onPress, revealersOf } from "./hover.js";
+import { look, onMove, onOver, onPress, revealersOf } from "./hover.js";
 
 const on = (type, handle) =>
   cb.listen(
@@ -30,14 +30,15 @@ let pressed = null;
 let wasDragged = false;
 let dragged = null;
 
-on("pointerover", (event, element) => event.pointerType === "mouse" && onOver(element));
+on("pointerover", (event, element) => event.pointerType === "mouse" && onOver(event, element));
+on("pointermove", onMove);
 on("pointerdown", (event, element) => {
   finishOthers(element);
   reach(element);
   wasDragged = false;
   pressed = { element, target: described(element), x: event.clientX, y: event.clientY, events: [event] };
   const hovers = event.pointerType === "mouse" ? revealersOf(element) : [];
-  onPress();
+  onPress(event);
   send({ what: "down", hovers });
 });
 on("mousedown", (event) => pressed?.events.push(event));
