@@ -1,20 +1,16 @@
 //! `cuebook record`: a person acts in a browser over a connection of their own, and what was recorded is done again on a
 //! fresh site.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
-use cuebook_cdp::protocol::browser_protocol::page::HandleJavaScriptDialogParams;
-use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
+use anyhow::{Context as _, Result, ensure};
 use cuebook_cdp::{Browser, Page, Transport};
 use cuebook_tests::{CliOutput, Person, Shop, command, endpoint};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-
-use super::replay::Changing;
 
 /// A person thinks about as long between two actions.
 const THINKS: Duration = Duration::from_millis(700);
@@ -134,13 +130,6 @@ impl Recording {
         let steps = plan["steps"].as_array().context("expected steps")?;
         Ok(steps.iter().map(|step| step["type"].as_str().unwrap_or_default().to_owned()).collect())
     }
-
-    /// The kinds of the conditions of a step.
-    fn expects(&self, step: usize) -> Result<Vec<String>> {
-        let plan = self.plan()?;
-        let post = plan["steps"][step]["post"].as_array().cloned().unwrap_or_default();
-        Ok(post.iter().map(|one| one["kind"].as_str().unwrap_or_default().to_owned()).collect())
-    }
 }
 
 /// Runs a recorded plan on fresh sites, each time in a fresh browser, and asks the server what happened.
@@ -153,7 +142,10 @@ fn repeats(recording: &Recording, path: &str, flags: &[&str], holds: impl Fn(&Sh
         let out = shop.runs().join("runs");
         let mut command = command()?;
         command.arg("exec").arg(&file).args(["--url", &shop.url(path), "--json", "--no-repair", "--out"]).arg(&out);
-        command.args(flags).env("CUEBOOK_SECRET_PASSWORD", PASSWORD).env("CUEBOOK_SECRET_CARD_NUMBER", "4111111111111111");
+        command
+            .args(flags)
+            .env("CUEBOOK_SECRET_PASSWORD", PASSWORD)
+            .env("CUEBOOK_SECRET_CARD_NUMBER", "4111111111111111");
         let output = command.stdin(Stdio::null()).output()?;
         let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         ensure!(output.status.code() == Some(0), "{plan:#}\n{stderr}{stdout}");
@@ -196,6 +188,25 @@ fn an_order_with_lists_a_box_and_a_card_is_repeated() -> Result<()> {
     scene.does(person.enters("card number", "4111111111111111"))?;
     scene.does(person.clicks("field", "i accept the terms"))?;
     let recording = scene.end()?;
-    println!("{}\n{}", recording.file.clone().unwrap_or_default(), recording.output.stderr);
-    bail!("look")
+    assert_eq!(
+        recording.verbs()?,
+        ["select", "click", "click", "setValue", "setValue", "setValue", "check"],
+        "{:?}",
+        recording.file
+    );
+    let plan = recording.plan()?;
+    assert_eq!(plan["steps"][5]["credentialRef"], "card_number");
+    assert!(!format!("{:?}{:?}", recording.file, recording.output).contains("4111"));
+    repeats(&recording, "/shop", &[], |_| true)
+}
+
+#[test]
+fn a_recording_in_which_nothing_was_done_writes_no_plan() -> Result<()> {
+    let shop = Shop::open()?;
+    let scene = Scene::open(&shop.url("/login"), &[])?;
+    scene.tab(&shop.url("/login"))?;
+    let recording = scene.end()?;
+    assert_eq!((recording.output.code, recording.file.is_none()), (1, true), "{:?}", recording.output);
+    assert!(recording.output.stderr.contains("nothing was done"), "{:?}", recording.output);
+    Ok(())
 }

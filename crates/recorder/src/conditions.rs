@@ -3,9 +3,7 @@
 //! Invariant: each condition states something that was not so before the step.
 
 use cuebook_grammar::candidate::Candidate;
-use cuebook_grammar::condition::{
-    Checked, Condition, DialogOpened, Download, Named, OnTarget, UrlChanges, UrlPart,
-};
+use cuebook_grammar::condition::{Checked, Condition, DialogOpened, Download, Named, OnTarget, UrlChanges, UrlPart};
 use cuebook_grammar::facts::{DialogKind, States, Toggle};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::locator::{ByRole, ByText, Locator, Strategy};
@@ -152,7 +150,13 @@ fn heading(before: &Observation, after: &Observation) -> Option<Locator> {
 }
 
 fn text(before: &Observation, after: &Observation) -> Option<Locator> {
-    after.texts.iter().flat_map(|line| &line.cells).flatten().filter_map(words).find_map(|text| by_text(text, before, after))
+    after
+        .texts
+        .iter()
+        .flat_map(|line| &line.cells)
+        .flatten()
+        .filter_map(words)
+        .find_map(|text| by_text(text, before, after))
 }
 
 /// The locator of a text that is on the page once, and was not before.

@@ -74,7 +74,12 @@ impl<M: PageModeler + 'static> Recorder<M> {
     ///
     /// # Errors
     /// [`RecordError`], only before anything could be recorded.
-    pub async fn record(self, tab: &PageId, url: &str, stop: impl Future<Output = ()>) -> Result<Recorded, RecordError> {
+    pub async fn record(
+        self,
+        tab: &PageId,
+        url: &str,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Recorded, RecordError> {
         let Self { browser, modeler, redactor, digest, credentials } = self;
         let page = browser.page(&TargetId::from(tab.as_str())).ok_or(RecordError::NoTab)?;
         let until = Instant::now() + OPENING;

@@ -40,11 +40,22 @@ pub(crate) enum Report {
     /// The document changed, or the pointer revealed something.
     Changed,
     /// A button or finger went down, over what the pointer had revealed.
-    Down { hovers: Vec<Described> },
-    Click { target: Described, button: Button, held: Vec<String> },
+    Down {
+        hovers: Vec<Described>,
+    },
+    Click {
+        target: Described,
+        button: Button,
+        held: Vec<String>,
+    },
     /// The click before was the second of two.
-    Double { target: Described },
-    Press { target: Described, keys: String },
+    Double {
+        target: Described,
+    },
+    Press {
+        target: Described,
+        keys: String,
+    },
     /// A field has this value now.
     #[serde(rename_all = "camelCase")]
     Value {
@@ -54,13 +65,30 @@ pub(crate) enum Report {
         is_cut: bool,
     },
     /// A secret is being typed.
-    Typing { target: Described },
+    Typing {
+        target: Described,
+    },
     /// The secret that was typed.
-    Secret { target: Described, text: String },
-    Select { target: Described, options: Vec<SelectOption> },
-    Check { target: Described, on: bool },
-    Files { target: Described, names: Vec<String> },
-    Drag { from: Described, to: Described },
+    Secret {
+        target: Described,
+        text: String,
+    },
+    Select {
+        target: Described,
+        options: Vec<SelectOption>,
+    },
+    Check {
+        target: Described,
+        on: bool,
+    },
+    Files {
+        target: Described,
+        names: Vec<String>,
+    },
+    Drag {
+        from: Described,
+        to: Described,
+    },
 }
 
 impl Report {

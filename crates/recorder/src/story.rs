@@ -160,7 +160,16 @@ impl Story {
         let is_foreign = !is_first && opener.is_none_or(|opener| !self.tabs.iter().any(|tab| tab.id == *opener));
         let (id, url, opener) = (id.clone(), url.to_owned(), opener.cloned());
         let is_opening = !is_first;
-        self.tabs.push(Tab { id, opener, url, is_foreign, is_opening, has_asked: false, seen: None, hovers: Vec::new() });
+        self.tabs.push(Tab {
+            id,
+            opener,
+            url,
+            is_foreign,
+            is_opening,
+            has_asked: false,
+            seen: None,
+            hovers: Vec::new(),
+        });
     }
 
     /// A tab is gone: a step, if the person closed it and another one is left.
@@ -192,8 +201,16 @@ impl Story {
     /// The tab shows another document or address.
     pub(crate) fn navigated(&mut self, id: &PageId, url: &str, way: Way, now: Instant) {
         let Some(tab) = self.tab(id) else { return };
+        let has_asked = tab.has_asked;
+        let within = if has_asked || way == Way::Within { ANSWERED_WITHIN } else { CAUSED_WITHIN };
+        if self.cause(id, within, now).is_none() && !has_asked && way != Way::Within {
+            // What the step before led to is over.
+            self.close_last();
+        }
+        let Some(tab) = self.tab(id) else { return };
         let is_opening = std::mem::take(&mut tab.is_opening) && tab.seen.is_none();
-        let (has_asked, is_foreign) = (std::mem::take(&mut tab.has_asked), tab.is_foreign);
+        tab.has_asked = false;
+        let is_foreign = tab.is_foreign;
         let from = std::mem::replace(&mut tab.url, url.to_owned());
         if is_opening {
             if let Some(opened) = self.drafts.last_mut().and_then(|draft| draft.happened.new_tab.as_mut()) {
@@ -201,7 +218,6 @@ impl Story {
             }
             return;
         }
-        let within = if has_asked || way == Way::Within { ANSWERED_WITHIN } else { CAUSED_WITHIN };
         if let Some(draft) = self.cause(id, within, now) {
             draft.happened.has_navigated = true;
             draft.after = None;
@@ -344,8 +360,8 @@ impl Story {
         let is_field = target.candidate().is_some_and(|candidate| {
             candidate.supports(cuebook_grammar::candidate::Capability::Text) || candidate.role.is_text_entry()
         });
-        let is_tentative = button == Button::Left
-            && (is_field || (!pointed.is_control() && target.candidate().is_none()));
+        let is_tentative =
+            button == Button::Left && (is_field || (!pointed.is_control() && target.candidate().is_none()));
         self.hovered(hovers, &target, pointed, tab, now);
         let main = name("main");
         let button = match button {
@@ -396,7 +412,8 @@ impl Story {
 
     fn doubled(&mut self, pointed: &Pointed) {
         let is_click = |draft: &Draft| {
-            matches!(draft.step.action, Action::Click(_)) && draft.pointed.as_ref().is_some_and(|it| it.is_same(pointed))
+            matches!(draft.step.action, Action::Click(_))
+                && draft.pointed.as_ref().is_some_and(|it| it.is_same(pointed))
         };
         let both = self.drafts.len() >= 2 && self.drafts.iter().rev().take(2).all(is_click);
         if both {
@@ -490,9 +507,9 @@ impl Story {
         let files: Vec<ShortText> = names.iter().map(|name| ShortText::cut(name)).collect();
         let upload = |target_ref| Action::Upload(Upload { target_ref, files: files.clone() });
         // The press that opened the chooser is a part of it.
-        let opener = self.cause(tab, CHOSEN_WITHIN, now).filter(|last| {
-            matches!(last.step.action, Action::Click(_)) && !last.happened.is_anything()
-        });
+        let opener = self
+            .cause(tab, CHOSEN_WITHIN, now)
+            .filter(|last| matches!(last.step.action, Action::Click(_)) && !last.happened.is_anything());
         let is_opened = opener.is_some();
         let seen = self.tab(tab).and_then(|tab| tab.seen.clone());
         let is_candidate = seen.is_some_and(|page| pointed.candidate_in(&page).is_some());
@@ -587,8 +604,9 @@ impl Story {
     fn named_by_person(&mut self, pointed: &Pointed, tab: &PageId) -> Option<CredentialRef> {
         let seen = self.tab(tab).and_then(|tab| tab.seen.clone());
         let candidate = seen.as_ref().and_then(|page| pointed.candidate_in(page));
-        let is_called =
-            |field: &str| pointed.field_names(candidate).any(|name| name.trim().to_lowercase() == field.trim().to_lowercase());
+        let is_called = |field: &str| {
+            pointed.field_names(candidate).any(|name| name.trim().to_lowercase() == field.trim().to_lowercase())
+        };
         let (field, reference) = self.named.iter().find(|(field, _)| is_called(field))?.clone();
         let origin = self.tab(tab).and_then(|tab| origin(&tab.url)).unwrap_or_default();
         self.credentials.insert(reference.clone(), (origin, field));
@@ -608,7 +626,8 @@ impl Story {
         let plain = slug(&whose.1);
         let numbered = (2..).map(|number: u32| format!("{plain}_{number}"));
         let mut free = std::iter::once(plain.clone()).chain(numbered).map(CredentialRef::new);
-        let reference = free.find(|name| !self.credentials.contains_key(name)).unwrap_or(CredentialRef::new(plain.clone()));
+        let reference =
+            free.find(|name| !self.credentials.contains_key(name)).unwrap_or(CredentialRef::new(plain.clone()));
         self.credentials.insert(reference.clone(), whose);
         reference
     }
@@ -639,7 +658,8 @@ impl Story {
     /// Everything that was done.
     pub(crate) fn end(mut self) -> Recorded {
         self.close_last();
-        let mut recorded = Recorded { viewport: self.viewport, notes: std::mem::take(&mut self.notes), ..Recorded::default() };
+        let mut recorded =
+            Recorded { viewport: self.viewport, notes: std::mem::take(&mut self.notes), ..Recorded::default() };
         let mut drafts = self.drafts.into_iter().peekable();
         while let Some(draft) = drafts.next() {
             let is_next_switch = drafts.peek().is_none_or(|next| matches!(next.step.action, Action::SwitchTab(_)));

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuebook_cdp::{Browser, BrowserEvent, Delivery, Domain, DomainGuard, FrameId, Page, RawEvent, Session, SessionId, TargetId};
+use cuebook_cdp::{
+    Browser, BrowserEvent, Delivery, Domain, DomainGuard, FrameId, Page, RawEvent, Session, SessionId, TargetId,
+};
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Probe, ProbeError};

@@ -73,20 +73,23 @@ impl Pointed {
     /// is reached.
     pub(crate) fn located(&self, page: Option<&Observation>) -> Option<Locator> {
         let Self { facts, text, .. } = self;
-        let words = |strategy: fn(TextPattern) -> Strategy, text: &str| Locator::from(strategy(TextPattern::literal(text)));
-        let label = facts.labels.first().map(|text| words(|text| Strategy::Label(ByLabel { text, exact: Some(true) }), text));
+        let words =
+            |strategy: fn(TextPattern) -> Strategy, text: &str| Locator::from(strategy(TextPattern::literal(text)));
+        let label =
+            facts.labels.first().map(|text| words(|text| Strategy::Label(ByLabel { text, exact: Some(true) }), text));
         let placeholder = facts.placeholder.as_ref();
         let placeholder = placeholder
             .map(|text| words(|text| Strategy::Placeholder(ByPlaceholder { text, exact: Some(true) }), text));
-        let named = (facts.role != Role::Generic && !facts.name.is_empty())
-            .then(|| Locator::role(facts.role, &facts.name));
+        let named =
+            (facts.role != Role::Generic && !facts.name.is_empty()).then(|| Locator::role(facts.role, &facts.name));
         let text = (!text.is_empty() && !self.is_page())
             .then(|| words(|text| Strategy::Text(ByText { text, exact: Some(true) }), text));
         let mut found = facts.test_id.as_deref().map(Locator::test_id).or(named).or(label).or(placeholder).or(text)?;
         let own = self.keys.first()?;
-        let beside = page.into_iter().flat_map(|page| &page.candidates).find(|one| {
-            one.node.as_ref().is_some_and(|node| node.frame == own.frame && node.document == own.document)
-        });
+        let beside = page
+            .into_iter()
+            .flat_map(|page| &page.candidates)
+            .find(|one| one.node.as_ref().is_some_and(|node| node.frame == own.frame && node.document == own.document));
         if let Some(path) = beside.and_then(|one| one.locators.first()).map(|locator| &locator.frame) {
             found.frame.clone_from(path);
         }
@@ -105,7 +108,10 @@ impl Pointed {
     /// Names by which a person may call a field.
     pub(crate) fn field_names<'a>(&'a self, candidate: Option<&'a Candidate>) -> impl Iterator<Item = &'a str> {
         let of_candidate = candidate.into_iter().flat_map(|it| {
-            std::iter::once(it.name.as_str()).chain(it.label.as_deref()).chain(it.placeholder.as_deref()).chain(it.test_id.as_deref())
+            std::iter::once(it.name.as_str())
+                .chain(it.label.as_deref())
+                .chain(it.placeholder.as_deref())
+                .chain(it.test_id.as_deref())
         });
         let own = std::iter::once(self.facts.name.as_str()).chain(self.facts.labels.iter().map(String::as_str));
         own.chain(self.facts.placeholder.as_deref()).chain(of_candidate).filter(|name| !name.is_empty())

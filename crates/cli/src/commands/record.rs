@@ -129,7 +129,12 @@ fn tell(recorded: &Recorded, plan: &PlanDraft, shown: &str, args: &RecordArgs, o
         let credential = |(name, field)| Credential { name, field };
         print_json(&Document {
             plan,
-            credentials: recorded.credentials.iter().map(|(name, field)| (name.as_str(), field.as_str())).map(credential).collect(),
+            credentials: recorded
+                .credentials
+                .iter()
+                .map(|(name, field)| (name.as_str(), field.as_str()))
+                .map(credential)
+                .collect(),
             notes: recorded.notes.iter().map(ToString::to_string).collect(),
         });
     }
@@ -139,7 +144,9 @@ fn tell(recorded: &Recorded, plan: &PlanDraft, shown: &str, args: &RecordArgs, o
     say(&format!("{} in {shown}", counted(plan.steps.len(), "step")));
     for (name, field) in &recorded.credentials {
         let (name, field) = (plain(name.as_str()), plain(field));
-        say(&format!("the field {field:?} gets the secret {name}: declare it in a file for --secrets, or set its variable"));
+        say(&format!(
+            "the field {field:?} gets the secret {name}: declare it in a file for --secrets, or set its variable"
+        ));
     }
     for note in &recorded.notes {
         say(&format!("note: {}", plain(&note.to_string())));

@@ -133,7 +133,9 @@ impl Recording {
             let mut renamed = BTreeMap::new();
             for target in step.targets() {
                 let declared = known.get(target).and_then(|recorded| match recorded {
-                    RecordedTarget::Observed(it) => of_candidate(it).map(|found| (found, format!("{} {}", it.role, it.name))),
+                    RecordedTarget::Observed(it) => {
+                        of_candidate(it).map(|found| (found, format!("{} {}", it.role, it.name)))
+                    }
                     RecordedTarget::Declared(locator) => {
                         Some(((locator.clone(), Former::default()), words_of(locator)))
                     }
