@@ -34,6 +34,7 @@ pub(crate) enum Button {
 /// One thing that happened in a document.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "what", rename_all = "camelCase")]
+#[expect(clippy::large_enum_variant, reason = "each is read, taken in and dropped, one at a time")]
 pub(crate) enum Report {
     /// The script is there.
     Hello,

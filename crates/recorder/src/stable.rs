@@ -14,7 +14,7 @@ pub(crate) fn stable(text: &str) -> Option<(String, bool)> {
     if words.iter().all(is_steady) && whole.chars().count() <= MOST_CHARACTERS {
         return is_telling(&whole).then_some((whole, true));
     }
-    let runs = words.split(|word| !is_steady(&word)).map(|run| {
+    let runs = words.split(|word| !is_steady(word)).map(|run| {
         let mut taken = String::new();
         for word in run {
             if taken.chars().count() + word.chars().count() >= MOST_CHARACTERS {
