@@ -29,6 +29,8 @@ mod planners;
 mod processes;
 mod progress;
 mod questions;
+#[cfg(unix)]
+mod record;
 mod repairs;
 mod replay;
 mod rungs;

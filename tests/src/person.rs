@@ -102,6 +102,55 @@ impl Person {
         Ok(())
     }
 
+    /// Moves the pointer over something and leaves it there.
+    ///
+    /// # Errors
+    /// If there is none within its patience.
+    pub async fn points_to(&self, kind: &str, name: &str) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.looks(&json!([kind, name, ""])).await.unwrap_or_default();
+            if !seen["at"].is_null() {
+                return self.points(&seen["at"]).await;
+            }
+            if Instant::now() >= until {
+                bail!("a person finds no {kind} {name}: {seen}");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Presses a key that enters no character, with its number in Windows.
+    ///
+    /// # Errors
+    /// If the browser does not take it.
+    pub async fn presses_key(&self, key: &str, number: i64) -> Result<()> {
+        for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
+            let text = (key == "Enter" && kind == DispatchKeyEventType::KeyDown).then(|| "\r".to_owned());
+            let event = DispatchKeyEventParams {
+                key: Some(key.to_owned()),
+                code: Some(key.to_owned()),
+                windows_virtual_key_code: Some(number),
+                text,
+                ..DispatchKeyEventParams::new(kind)
+            };
+            self.call(event).await?;
+        }
+        Ok(())
+    }
+
+    /// Chooses the next options of a list, given by a selector, by the arrow key.
+    ///
+    /// # Errors
+    /// If the browser does not take the keys.
+    pub async fn chooses_by_arrows(&self, selector: &str, times: usize) -> Result<()> {
+        self.reads(&format!("document.querySelector({}).focus()", json!(selector))).await?;
+        for _ in 0..times {
+            self.presses_key("ArrowDown", 40).await?;
+        }
+        Ok(())
+    }
+
     /// Picks a date, as the calendar of a date field would.
     ///
     /// # Errors

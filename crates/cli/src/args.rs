@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Exec(ExecArgs),
     /// Print the candidates of a page: what can be acted on
     Observe(ObserveArgs),
+    /// Record what you do in a browser, as a plan
+    Record(Box<RecordArgs>),
     /// Check a plan without a browser
     Check(CheckArgs),
     /// Print the schema of a document, or the grammar of a page
@@ -511,6 +513,33 @@ pub(crate) struct ObserveArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct RecordArgs {
+    /// Page to begin on
+    #[arg(value_parser = url_parser())]
+    pub(crate) url: String,
+    /// File to write the plan to
+    #[arg(short, long, value_name = "FILE", default_value = "plan.json")]
+    pub(crate) output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// End after this time; otherwise by Ctrl-C, or when the last tab or the browser is closed
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// Call what goes into a field by the name of a secret, and keep nothing of it; the field by its name, label or
+    /// placeholder; can be repeated. What goes into password-like fields is never kept
+    #[arg(long, value_name = "FIELD=SECRET", value_parser = field_credential)]
+    pub(crate) credential: Vec<(String, CredentialRef)>,
+    /// Start the browser without a window; then only another program can act in it
+    #[arg(long, conflicts_with_all = ["cdp", "headed"])]
+    pub(crate) headless: bool,
+    #[command(flatten)]
+    pub(crate) containment: ContainmentArgs,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+}
+
+#[derive(Args)]
 pub(crate) struct CheckArgs {
     /// Plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
@@ -652,6 +681,12 @@ fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
     let (step, name) = text.split_once('=').ok_or_else(wrong)?;
     let step = step.parse().ok().filter(|step| *step > 0).ok_or_else(wrong)?;
     Ok((step, CredentialRef::new(name)))
+}
+
+fn field_credential(text: &str) -> Result<(String, CredentialRef), String> {
+    let parts = text.rsplit_once('=').filter(|(field, name)| !field.trim().is_empty() && !name.trim().is_empty());
+    let wrong = || format!("{text:?} is not FIELD=SECRET such as Password=shop_password");
+    parts.map(|(field, name)| (field.to_owned(), CredentialRef::new(name))).ok_or_else(wrong)
 }
 
 #[derive(Args)]
@@ -1115,7 +1150,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "mcp",
         ],
     ),
-    ("Write plans and policies", &["check", "schema", "policy"]),
+    ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
     ("Read recorded runs", &["view", "report", "stats", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "site", "help"]),

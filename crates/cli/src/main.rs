@@ -73,6 +73,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Run(command) => commands::run::run(*command, output).await,
         Command::Exec(command) => commands::exec::run(command, output).await,
         Command::Observe(command) => commands::observe::run(command, output).await,
+        Command::Record(command) => commands::record::run(*command, output).await,
         Command::Check(command) => commands::check::run(&command, output),
         Command::Schema(command) => commands::schema::run(&command, output),
         Command::Policy(PolicyCommand::Explain(command)) => commands::policy::explain(&command, output),

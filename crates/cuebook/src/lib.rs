@@ -85,6 +85,7 @@ pub use cuebook_network as network;
 pub use cuebook_outside as outside;
 pub use cuebook_page_modeler as page_modeler;
 pub use cuebook_planner as planner;
+pub use cuebook_recorder as recorder;
 pub use cuebook_repair as repair;
 /// The JSON crate of the seams.
 pub use serde_json;

@@ -7,6 +7,7 @@ use cuebook_executor::{ExecutorOptions, LiveExecutor};
 use cuebook_grammar::seam::{ArtifactSink, Denials, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_recorder::Recorder;
 use cuebook_repair::{Controller, Seams};
 
 use crate::browser::Tab;
@@ -76,6 +77,12 @@ impl Live {
         LiveExecutor::new(self.browser.clone(), self.digest.clone(), secrets, artifacts, options)
             .with_redactor(self.redactor.clone())
             .with_denials(self.denials.clone())
+    }
+
+    /// A recorder of what a person does in the tabs, with a page modeler of these options.
+    #[must_use]
+    pub fn recorder(&self, options: ModelerOptions) -> Recorder<LivePageModeler> {
+        Recorder::new(self.browser.clone(), self.modeler(options), self.redactor.clone(), self.digest.clone())
     }
 
     /// A controller over layers that share the key and the redactor.

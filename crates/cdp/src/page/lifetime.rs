@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::events::PageEvent;
 use super::state::{PageInner, announce};
-use super::worlds::{ADD_SCRIPT, NewDocumentScript};
+use super::worlds::{ADD_BINDING, ADD_SCRIPT, NewDocumentScript, world_binding};
 use crate::ids::FrameId;
 use crate::session::{Session, SessionKind};
 
@@ -28,6 +28,9 @@ impl PageInner {
             if session.kind() != SessionKind::Worker || domain.covers_workers() {
                 session.post(domain.enable(), &json!({}));
             }
+        }
+        for name in state.bindings.iter().filter(|_| session.kind() != SessionKind::Worker) {
+            session.post(ADD_BINDING, &world_binding(name));
         }
         if session.kind() != SessionKind::Page {
             state.emit(&PageEvent::SessionAttached { session: session.clone() });

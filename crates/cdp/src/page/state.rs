@@ -30,6 +30,7 @@ pub(super) struct PageState {
     pub(super) workers: Vec<Session>,
     pub(super) worlds: HashMap<FrameId, World>,
     pub(super) scripts: Vec<Arc<str>>,
+    pub(super) bindings: Vec<Arc<str>>,
     pub(super) domains: HashMap<Domain, usize>,
     pub(super) dialog: Option<OpenDialog>,
     pub(super) is_ready: bool,

@@ -55,6 +55,7 @@ impl Page {
             workers: Vec::new(),
             worlds: HashMap::new(),
             scripts,
+            bindings: Vec::new(),
             domains: HashMap::new(),
             dialog: None,
             is_ready: false,

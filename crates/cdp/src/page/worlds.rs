@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::state::PageInner;
@@ -12,13 +12,19 @@ use super::tab::Page;
 use crate::error::{CallError, GoneReason, WorldError};
 use crate::ids::{DocumentId, ExecutionContextId, FrameId};
 use crate::message::RawReply;
-use crate::session::Session;
+use crate::session::{Call, Session};
 use crate::world::{WORLD_NAME, World, is_context_gone};
 
 /// Attempts to get a world while the frame keeps navigating.
 const WORLD_ATTEMPTS: usize = 8;
 
 pub(super) const ADD_SCRIPT: &str = "Page.addScriptToEvaluateOnNewDocument";
+pub(super) const ADD_BINDING: &str = "Runtime.addBinding";
+
+/// The parameters that put a function of this name into our worlds, and into no other.
+pub(super) fn world_binding(name: &str) -> Value {
+    json!({"name": name, "executionContextName": WORLD_NAME})
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -95,6 +101,30 @@ impl Page {
                 .map(|session| session.call_raw(ADD_SCRIPT, &params, until))
                 .collect::<Vec<_>>()
         };
+        self.all_done(calls).await
+    }
+
+    /// Puts a function of this name into our world of every document, present and future, in every frame and process of
+    /// the page. It takes one string, which arrives as the event `Runtime.bindingCalled`
+    /// ([`Self::session_events`]). The page's own scripts have no such function. [`Domain::Runtime`](crate::Domain::Runtime)
+    /// must be enabled before, and as long as the function is to work (Chromium 156). A second world of a document, to
+    /// which an empty document passed its window on ([`Self::world`]), gets none.
+    ///
+    /// # Errors
+    /// [`CallError`] of the page's own session; frames that went away meanwhile do not count.
+    pub async fn add_world_binding(&self, name: &str, until: Instant) -> Result<(), CallError> {
+        let calls = {
+            let mut state = self.inner.lock();
+            state.bindings.push(Arc::from(name));
+            std::iter::once(&self.inner.session)
+                .chain(&state.sessions)
+                .map(|session| session.call_raw(ADD_BINDING, world_binding(name), until))
+                .collect::<Vec<_>>()
+        };
+        self.all_done(calls).await
+    }
+
+    async fn all_done(&self, calls: Vec<Call<RawReply>>) -> Result<(), CallError> {
         for call in calls {
             match call.await {
                 Ok(_) => {}

@@ -15,6 +15,7 @@ pub(crate) mod policy;
 pub(crate) mod prune;
 #[cfg(feature = "query")]
 pub(crate) mod query;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -118,6 +118,51 @@ impl Recording {
         Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
     }
 
+    /// What somebody did without a run, as a plan: steps, each with the targets that it names as they were before it.
+    ///
+    /// # Errors
+    /// [`DataError::Unreplayable`]: nothing was done, or a target that nothing finds again.
+    pub fn of_steps(
+        url: Option<String>,
+        done: impl IntoIterator<Item = (Step, BTreeMap<TargetRef, RecordedTarget>)>,
+    ) -> Result<Self, DataError> {
+        let mut names = Names::default();
+        let (mut targets, mut steps) = (BTreeMap::new(), Vec::new());
+        for (mut step, known) in done {
+            let number = u32::try_from(steps.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let mut renamed = BTreeMap::new();
+            for target in step.targets() {
+                let declared = known.get(target).and_then(|recorded| match recorded {
+                    RecordedTarget::Observed(it) => {
+                        of_candidate(it).map(|found| (found, format!("{} {}", it.role, it.name)))
+                    }
+                    RecordedTarget::Declared(locator) => {
+                        Some(((locator.clone(), Former::default()), words_of(locator)))
+                    }
+                });
+                let name = declared.and_then(|((locator, former), words)| {
+                    let name = names.declare(&words, &locator)?;
+                    targets.entry(name.clone()).or_insert(former);
+                    Some(name)
+                });
+                let name = name.ok_or_else(|| DataError::Unreplayable {
+                    step: Some(number),
+                    what: step.action.kind().meta().name.to_owned(),
+                    why: Unreplayable::Target,
+                })?;
+                renamed.insert(target.clone(), name);
+            }
+            step.retarget(&|target| renamed.get(target).unwrap_or(target).clone());
+            steps.push(step);
+        }
+        if steps.is_empty() {
+            return Err(DataError::Unreplayable { step: None, what: String::new(), why: Unreplayable::Empty });
+        }
+        targets.retain(|_, former| *former != Former::default());
+        let plan = PlanDraft { candidates: names.declared, ..PlanDraft::of(Author::Operator, steps) };
+        Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources: Vec::new() })
+    }
+
     /// Returns a copy with only the steps at these positions, ascending, and the targets that those name.
     #[must_use]
     pub fn keeping(&self, steps: &[usize]) -> Self {
@@ -246,6 +291,21 @@ pub(super) fn describe(record: &StepRecord, target: &TargetRef) -> Option<(Locat
             locators.retain(|other| other != locator && !is_redacted(other));
             (!is_redacted(locator)).then(|| (locator.clone(), Former { fingerprint: None, locators }))
         }
+    }
+}
+
+/// Words to name a declared target by: its role and the text that it is found by.
+fn words_of(locator: &Locator) -> String {
+    let words = |pattern: &TextPattern| match pattern {
+        TextPattern::Literal(text) => text.as_str().to_owned(),
+        TextPattern::Regex(..) => String::new(),
+    };
+    match &locator.strategy {
+        Strategy::Role(by) => format!("{} {}", by.role, by.name.as_ref().map(words).unwrap_or_default()),
+        Strategy::Label(by) => format!("label {}", words(&by.text)),
+        Strategy::Placeholder(by) => format!("field {}", words(&by.text)),
+        Strategy::Text(by) => format!("text {}", words(&by.text)),
+        _ => "target".to_owned(),
     }
 }
 

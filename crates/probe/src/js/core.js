@@ -8,7 +8,7 @@ export {
   scrolledTo, scrollHeight, scrollWidth, shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 export { controlsOf, defaultButtonOf, formOf, requestOf, scriptedRequest } from "./activation.js";
-export { boxesFrom } from "./codes.js";
+export { boxesFrom, rowOf } from "./codes.js";
 export { isEditingHost, isFocusable, roleOf } from "./roles.js";
 export {
   contentOf, controlValue, describable, descriptionOf, errorMessageOf, generatedText, isAriaHidden, isExcluded,
