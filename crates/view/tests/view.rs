@@ -1,5 +1,7 @@
 //! A view over HTTP: who is refused, what is delivered as a log grows, and what hostile text becomes.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test that calls them")]
+
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;

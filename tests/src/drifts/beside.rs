@@ -239,7 +239,7 @@ async fn attached(endpoint: &str, records: &Path) -> Result<Arc<Browser>> {
 async fn cuebook(stage: &Stage, job: &Job, drift: Option<&Drift>, budgets: Budgets) -> Result<Played> {
     let browser = stage.browser();
     let until = Instant::now() + PATIENCE;
-    let context = browser.new_context(until).await?;
+    let context = browser.new_context(None, until).await?;
     let tab = browser.new_page_in(&context, "about:blank", until).await?;
     let drifter = drifting(browser, drift).await?;
     let began = Instant::now();
