@@ -19,6 +19,7 @@ mod identity;
 mod known_plans;
 mod login;
 mod mcp;
+mod mcp_http;
 mod minimize;
 mod models;
 mod moments;

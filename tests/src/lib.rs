@@ -4,6 +4,7 @@ pub mod drifts;
 pub mod faults;
 pub mod hostile;
 mod mcp;
+mod mcp_http;
 mod person;
 mod script;
 mod stage;
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 pub use mcp::{McpClient, ToolResult};
+pub use mcp_http::{HttpClient, HttpServer};
 pub use person::Person;
 pub use script::Script;
 pub use stage::Stage;

@@ -32,6 +32,17 @@ pub struct ToolResult {
     pub pictures: usize,
 }
 
+impl ToolResult {
+    pub(crate) fn read(result: &Value) -> Result<Self> {
+        let content = result["content"].as_array().context("no content")?;
+        Ok(Self {
+            text: content.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned(),
+            is_error: result["isError"] == true,
+            pictures: content.iter().filter(|one| one["type"] == "image").count(),
+        })
+    }
+}
+
 impl McpClient {
     /// Starts a server with these flags, as a client without capabilities. It keeps its browsers' profiles in `temporary`.
     ///
@@ -126,12 +137,7 @@ impl McpClient {
     /// If the server is gone, or answers with an error of the protocol.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult> {
         let result = self.request("tools/call", json!({ "name": tool, "arguments": arguments }))?;
-        let content = result["content"].as_array().context("no content")?;
-        Ok(ToolResult {
-            text: content.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned(),
-            is_error: result["isError"] == true,
-            pictures: content.iter().filter(|one| one["type"] == "image").count(),
-        })
+        ToolResult::read(&result)
     }
 
     /// Closes the input, as a client that ends does, and waits for the server.
