@@ -110,7 +110,7 @@ impl Scene {
     }
 }
 
-/// What a recording left.
+/// The files and words that a recording left.
 struct Recording {
     output: CliOutput,
     file: Option<String>,

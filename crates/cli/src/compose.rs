@@ -28,7 +28,6 @@ use url::Url;
 
 use crate::args::{EngineArgs, RunOptions, SessionOptions, WatchArgs};
 use crate::browser::{close_tab, open_contained};
-use crate::commands::view;
 use crate::confirm::Terminal;
 use crate::downloads;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -41,6 +40,7 @@ use crate::results;
 use crate::text::{plain, plain_lines, with_sources};
 use crate::traffic::{self, Offline, Traffic};
 use crate::wait_for::WaitFor;
+use crate::watch;
 
 fn run_budgets(options: &RunOptions) -> Budgets {
     let budgets = budgets(&options.session);
@@ -231,7 +231,7 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let mut options = options.clone();
     options.session.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
     let view = match &job.watch {
-        Some(watch) => Some(view::open(&ready.dir, watch.port, watch.open).await?),
+        Some(flags) => Some(watch::open(&ready.dir, flags.port, flags.open).await?),
         None => None,
     };
     options.record |= view.is_some();

@@ -27,6 +27,7 @@ mod suite;
 mod text;
 mod traffic;
 mod wait_for;
+mod watch;
 
 use std::process::ExitCode;
 

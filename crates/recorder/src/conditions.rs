@@ -1,4 +1,4 @@
-//! What happened after a step, as conditions: pure.
+//! Effects of a step as conditions: pure.
 //!
 //! Invariant: each condition states something that was not so before the step.
 
@@ -19,7 +19,7 @@ use crate::target::Target;
 /// The name of the target of a condition, in the step's own targets.
 const SHOWN: &str = "shown";
 
-/// What the browser reported after a step.
+/// Reports of the browser after a step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Happened {
     pub(crate) dialog: Option<(DialogKind, String)>,
@@ -36,7 +36,7 @@ impl Happened {
     }
 }
 
-/// What the browser reported, as conditions. `from` and `to` are the addresses before and after.
+/// Reports of the browser as conditions. `from` and `to` are the addresses before and after.
 pub(crate) fn reported(happened: &Happened, from: &str, to: &str) -> Vec<Condition> {
     let mut post = Vec::new();
     if let Some((kind, message)) = &happened.dialog {
@@ -60,7 +60,7 @@ pub(crate) fn reported(happened: &Happened, from: &str, to: &str) -> Vec<Conditi
     post
 }
 
-/// What the page shows that it did not show before: at most one condition, with its target. `main` is what the step acted
+/// Content that the page did not show before: at most one condition, with its target. `main` is what the step acted
 /// on.
 pub(crate) fn shown(
     before: &Observation,
@@ -127,7 +127,7 @@ fn is_named_in(candidate: &Candidate, page: &Observation) -> bool {
     page.candidates.iter().any(|one| one.role == candidate.role && one.name == candidate.name)
 }
 
-/// What a status or an alert says.
+/// The words of a status or an alert.
 fn said(before: &Observation, after: &Observation) -> Option<Locator> {
     let new = after.sketch.live.iter().filter(|live| !before.sketch.live.iter().any(|old| old.text == live.text));
     new.filter_map(|live| by_text(&live.text, before, after)).next()

@@ -22,9 +22,9 @@ pub(crate) enum Way {
     Back(usize),
     /// To a later entry, by so many.
     Forward(usize),
-    /// The same entry: reloaded, or replaced.
+    /// The entry is as before: reloaded, or replaced.
     Same,
-    /// A new entry.
+    /// A new entry was added.
     New,
     /// Another address of the same document, by its script or a fragment.
     Within,

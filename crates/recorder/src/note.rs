@@ -1,4 +1,4 @@
-//! What was done and is not in the plan, or needs a hand before it runs.
+//! Doings that are not in the plan, or needs a hand before it runs.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub enum Note {
     Files {
         /// 1-based step.
         step: usize,
-        /// The names.
+        /// Names of the files.
         names: Vec<String>,
     },
     /// Something was done to an element that nothing describes.
@@ -25,14 +25,14 @@ pub enum Note {
     },
     /// A step would have shown a secret.
     ShowsSecret {
-        /// The verb.
+        /// The verb of the step.
         what: String,
     },
     /// Something was done in a tab that no page opened.
     OtherTab,
     /// A plan takes no more steps.
     Full,
-    /// Events were lost.
+    /// Events of the browser were lost.
     Lost,
 }
 

@@ -161,7 +161,7 @@ async fn sleep_until(wake: Option<Instant>) {
     }
 }
 
-/// What is listened to, and what came of it.
+/// The pages that are listened to, and what came of it.
 struct Listening {
     tap: Tap,
     story: Story,

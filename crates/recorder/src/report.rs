@@ -1,4 +1,4 @@
-//! What the script in a page reports.
+//! Reports of the script in a page.
 //!
 //! Only our world has the function that reports, but names and texts in a report are the page's.
 

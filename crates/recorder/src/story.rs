@@ -1,4 +1,4 @@
-//! What happened, in order, to steps: pure.
+//! From events in their order to steps: pure.
 //!
 //! Invariants:
 //! - A step is begun by an event of a person only; what the page and the browser do afterwards belongs to the step before.
@@ -37,7 +37,7 @@ use crate::target::{Place, Pointed, Target};
 const CAUSED_WITHIN: Duration = Duration::from_millis(700);
 /// A page that asked for a document may get it this much later.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
-/// What is seen later than this was not caused by the step.
+/// Time after which nothing that is seen was caused by the step.
 const SHOWN_WITHIN: Duration = Duration::from_secs(8);
 /// A step that nothing came of for this long is over.
 const SETTLES: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub struct Recorded {
     pub steps: Vec<PersonStep>,
     /// Secrets that the steps name, each with the field that it is for.
     pub credentials: BTreeMap<CredentialRef, String>,
-    /// What is missing, or needs a hand.
+    /// Doings that are missing, or need a hand.
     pub notes: Vec<Note>,
     /// The viewport of the first page.
     pub viewport: Option<ViewportSize>,
@@ -80,13 +80,13 @@ struct Draft {
     before: Option<Arc<Observation>>,
     after: Option<Arc<Observation>>,
     happened: Happened,
-    /// The main element.
+    /// The element that the event was for.
     pointed: Option<Pointed>,
     /// It is left out if nothing came of it.
     is_tentative: bool,
     /// Its text was longer than a step may enter.
     is_cut: bool,
-    /// What it led to is stated.
+    /// Its effects are stated already.
     is_closed: bool,
 }
 
@@ -101,9 +101,9 @@ struct Tab {
     is_opening: bool,
     /// The page asked for another document.
     has_asked: bool,
-    /// The latest look.
+    /// The latest look at the page.
     seen: Option<Arc<Observation>>,
-    /// What the pointer had revealed for the press that may become a click.
+    /// The element that the pointer had revealed for the press that may become a click.
     hovers: Vec<Pointed>,
 }
 

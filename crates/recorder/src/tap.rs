@@ -33,7 +33,7 @@ const CAPACITY: usize = 10_000;
 pub(crate) enum News {
     /// A tab sent an event.
     Of(PageId, Delivery),
-    /// A tab opened.
+    /// A tab was opened.
     Opened(Page),
     /// A tab is gone.
     Closed(PageId),

@@ -26,7 +26,7 @@ pub(crate) struct Place {
 /// An element that an event named.
 #[derive(Clone, Debug)]
 pub(crate) struct Pointed {
-    /// From the inside.
+    /// The node and those around it, from the inside to the outside.
     keys: Vec<NodeKey>,
     /// How many of the keys are those of the control itself; 0 if there is none.
     own: usize,

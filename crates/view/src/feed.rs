@@ -1,4 +1,4 @@
-//! What one page is sent, as server-sent events: `update`, `question`, `over`.
+//! Messages to one page, as server-sent events: `update`, `question`, `over`.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is known of the run, shared by its pages.
+//! Facts of the run, shared by its pages.
 
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};

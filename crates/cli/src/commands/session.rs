@@ -15,13 +15,13 @@ use cuebook_session::{Answer, Client, Entry, Listener, Registry, Reply, serve};
 use serde_json::Map;
 
 use super::mcp::Opening;
-use super::view;
 use crate::args::{SessionName, StartArgs, VerbCall};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::interrupt::Signals;
 use crate::progress::{counted, say};
 use crate::text::{plain, plain_lines};
+use crate::watch;
 
 /// Time for a session to start: that of a browser, and some.
 const STARTING: Duration = Duration::from_secs(45);
@@ -88,7 +88,7 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let view = match handle.log().filter(|_| args.watch.watch) {
         Some(log) => {
             let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
-            Some(view::open(&dir, args.watch.port, args.watch.open).await?)
+            Some(watch::open(&dir, args.watch.port, args.watch.open).await?)
         }
         None => None,
     };

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use cuebook_datalayer::RunDir;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_view::{View, ViewError};
 use serde_json::json;
 
 use crate::args::ViewArgs;
 use crate::exit::{Exit, Output, Refusal, print_text};
 use crate::interrupt::Signals;
 use crate::progress::say;
-use crate::text::{plain, with_sources};
+use crate::text::plain;
+use crate::watch::{open_page, serve};
 
 pub(crate) async fn run(args: ViewArgs, output: Output) -> Exit {
     match shown(&args, output).await {
@@ -39,29 +39,6 @@ async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
     signals.next().await;
     view.end().await;
     Ok(())
-}
-
-/// Serves the page of a run beside it, and says where.
-pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool) -> Result<View, Refusal> {
-    let view = serve(dir, port).await?;
-    say(&format!("watch: {}", view.url()));
-    if opens {
-        open_page(view.url());
-    }
-    Ok(view)
-}
-
-pub(crate) async fn serve(dir: &RunDir, port: Option<u16>) -> Result<View, Refusal> {
-    View::open(dir, port.unwrap_or(0)).await.map_err(|error| match &error {
-        ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
-        _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
-    })
-}
-
-pub(crate) fn open_page(url: &str) {
-    if let Err(error) = open::that_detached(url) {
-        say(&format!("note: the system has no browser to open the page with: {error}"));
-    }
 }
 
 /// The run that is meant: a folder, or the log of an open session.
@@ -105,7 +82,7 @@ fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))
 }
 
-/// Sessions need sockets.
+/// Sessions need sockets of Unix.
 #[cfg(not(unix))]
 fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     let seen = name.map_or_else(|| "nothing".to_owned(), plain);

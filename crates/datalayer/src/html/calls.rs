@@ -1,10 +1,10 @@
 //! Calls of models on the page of a run: purpose, end, tokens and texts of each.
 
+use super::words::{counted, seconds};
 use cuebook_grammar::planning::{CallEnd, MessageRole};
 use cuebook_grammar::record::PlanningRecord;
 use maud::{Markup, html};
 
-use super::shell::{counted, seconds};
 use super::timeline::purpose;
 
 pub(super) fn call(at: usize, record: &PlanningRecord) -> Markup {

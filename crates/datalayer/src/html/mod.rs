@@ -27,11 +27,11 @@ use crate::log::Run;
 use crate::replay::{Comparison, Divergence};
 use crate::run_dir::utc;
 pub use overview::overview;
-use shell::{Kind, counted, document, seconds};
+use shell::{Kind, document};
 use stage::{Source, Stages};
 use timeline::Item;
 pub use timeline::Shown;
-use words::{mark, result_of, said, sign};
+use words::{counted, mark, result_of, said, seconds, sign};
 
 /// How many lines of the network and the console are listed for a run, and how many differences of a replay.
 const LISTED: usize = 200;

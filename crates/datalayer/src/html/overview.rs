@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::shell::{Kind, counted, document, seconds};
+use super::shell::{Kind, document};
+use super::words::{counted, seconds};
 use crate::metrics::{Collector, Mixed, Quantiles, RunLine, Slow};
 use crate::run_dir::utc;
 

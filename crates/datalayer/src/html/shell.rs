@@ -73,14 +73,3 @@ pub(super) fn document(title: &str, kind: Kind, content: &Markup) -> String {
     };
     page.into_string()
 }
-
-/// `850 ms`, `2.4 s`.
-pub(super) fn seconds(ms: u64) -> String {
-    if ms < 1_000 { format!("{ms} ms") } else { format!("{}.{} s", ms / 1_000, ms % 1_000 / 100) }
-}
-
-/// `1 step`, `2 steps`.
-pub(super) fn counted(count: impl TryInto<u64>, thing: &str) -> String {
-    let count = count.try_into().unwrap_or(u64::MAX);
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}

@@ -8,10 +8,9 @@ use cuebook_grammar::render::cut;
 use cuebook_grammar::verdict::Verdict;
 use maud::{Markup, html};
 
-use super::shell::{counted, seconds};
 use super::stage::{Stage, Stages};
 use super::timeline::{repair, title};
-use super::words::mark;
+use super::words::{counted, mark, seconds};
 use crate::in_words;
 use crate::log::Run;
 

@@ -8,8 +8,7 @@ use cuebook_grammar::record::{PlanningRecord, StepIntent, StepOrigin, StepRecord
 use cuebook_grammar::render::one_line;
 use maud::{Markup, html};
 
-use super::shell::{counted, seconds};
-use super::words::mark;
+use super::words::{counted, mark, seconds};
 use crate::in_words;
 use crate::log::Run;
 
@@ -26,9 +25,9 @@ pub(super) enum Item {
 /// How much of a run was shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Steps that ended.
+    /// Number of steps that ended.
     pub steps: usize,
-    /// Calls of models.
+    /// Number of calls of models.
     pub calls: usize,
 }
 

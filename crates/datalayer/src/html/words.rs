@@ -47,3 +47,14 @@ pub(super) const fn name_of(result: StepResult) -> &'static str {
         StepResult::Skipped => "skipped",
     }
 }
+
+/// `850 ms`, `2.4 s`.
+pub(super) fn seconds(ms: u64) -> String {
+    if ms < 1_000 { format!("{ms} ms") } else { format!("{}.{} s", ms / 1_000, ms % 1_000 / 100) }
+}
+
+/// `1 step`, `2 steps`.
+pub(super) fn counted(count: impl TryInto<u64>, thing: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

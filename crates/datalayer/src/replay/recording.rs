@@ -118,7 +118,7 @@ impl Recording {
         Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
     }
 
-    /// What somebody did without a run, as a plan: steps, each with the targets that it names as they were before it.
+    /// The doings of somebody without a run, as a plan: steps, each with the targets that it names as they were before it.
     ///
     /// # Errors
     /// [`DataError::Unreplayable`]: nothing was done, or a target that nothing finds again.

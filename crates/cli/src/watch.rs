@@ -1,0 +1,32 @@
+//! The page of a run, served beside it.
+
+use cuebook_datalayer::RunDir;
+use cuebook_grammar::report::ErrorCode;
+use cuebook_view::{View, ViewError};
+
+use crate::exit::Refusal;
+use crate::progress::say;
+use crate::text::with_sources;
+
+/// Serves the page, and says where.
+pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool) -> Result<View, Refusal> {
+    let view = serve(dir, port).await?;
+    say(&format!("watch: {}", view.url()));
+    if opens {
+        open_page(view.url());
+    }
+    Ok(view)
+}
+
+pub(crate) async fn serve(dir: &RunDir, port: Option<u16>) -> Result<View, Refusal> {
+    View::open(dir, port.unwrap_or(0)).await.map_err(|error| match &error {
+        ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
+        _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
+    })
+}
+
+pub(crate) fn open_page(url: &str) {
+    if let Err(error) = open::that_detached(url) {
+        say(&format!("note: the system has no browser to open the page with: {error}"));
+    }
+}
