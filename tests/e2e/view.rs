@@ -36,7 +36,9 @@ impl Served {
         let mut served = Self { child, url: String::new() };
         while served.url.is_empty() {
             let line = lines.recv_timeout(Duration::from_secs(60)).context("no address")?;
-            served.url = line.strip_prefix(prefix).unwrap_or_default().to_owned();
+            // What it says on standard error may come first.
+            let url = line.strip_prefix(prefix).filter(|url| url.starts_with("http://"));
+            served.url = url.unwrap_or_default().to_owned();
         }
         Ok(served)
     }
