@@ -16,7 +16,7 @@ use crate::error::AgentError;
 ///
 /// ```no_run
 /// use std::time::{Duration, Instant};
-/// use cuebook::Contexts;
+/// use cuebook::{Containment, Contexts};
 /// use cuebook::prelude::*;
 ///
 /// # async fn run(options: cuebook::cdp::LaunchOptions) -> Result<(), Box<dyn std::error::Error>> {
