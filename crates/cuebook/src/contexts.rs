@@ -88,7 +88,7 @@ impl Contexts {
     ///
     /// # Errors
     /// [`CallError`] if it had to be killed.
-    pub async fn close(self, until: Instant) -> Result<(), CallError> {
+    pub async fn close(&self, until: Instant) -> Result<(), CallError> {
         self.browser.close(until).await
     }
 }

@@ -99,10 +99,10 @@ fn inside<T: Send>(namespace: Option<&Namespace>, work: impl FnOnce() -> io::Res
 }
 
 /// Proves that `browser`, or a context of it, reaches nothing past `egress`, which must not have a policy yet: a page asks
-/// for a STUN server, a server on loopback and a server by name. Nothing may arrive, and the proxy must have denied both requests.
-/// That the browser looks up no names shows in nothing that a page could see, so its command line has to say it. In a
-/// namespace, the server on loopback is there, too, the browser's process has to be, and UDP is not tried: there is no
-/// network that it could leave by. Takes some 100 ms.
+/// for a STUN server, a server on loopback and a server by name. Nothing may arrive, and the proxy must have denied both
+/// requests. That the browser looks up no names shows in nothing that a page could see, so its command line has to say it.
+/// In a namespace, the server on loopback is there, too, the browser's process has to be, and UDP is not tried: there is
+/// no network that it could leave by. Takes some 100 ms.
 ///
 /// # Errors
 /// [`Uncontained`]

@@ -35,7 +35,6 @@
 
 mod agent;
 mod browser;
-
 mod builder;
 mod contexts;
 mod detect;

@@ -1,6 +1,5 @@
 //! The ways to reach a server: standard input and output, and HTTP.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +66,8 @@ pub async fn serve_http<O: Opener>(
     let sessions = Arc::new(Sessions::new(opens));
     let mut clients = LocalSessionManager::default();
     clients.session_config.keep_alive = idle;
-    let local = loopback(listener.local_addr()?);
+    let port = listener.local_addr()?.port();
+    let local = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}"));
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(local.into_iter().chain(hosts))
         // A page that reached this port would send its origin.
@@ -101,12 +101,6 @@ pub async fn serve_http<O: Opener>(
     };
     let logs = sessions.close_all().await;
     served.map(|()| logs)
-}
-
-/// The names of a loopback address with its port; none of another address.
-fn loopback(address: SocketAddr) -> Vec<String> {
-    let port = address.port();
-    ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}")).to_vec()
 }
 
 async fn authorised(State(expected): State<Arc<HeaderValue>>, request: Request, next: Next) -> Response {

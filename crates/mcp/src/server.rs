@@ -1,7 +1,7 @@
 //! The server: the calls of tools on its sessions.
 
 use std::fmt;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use base64::Engine as _;
@@ -36,7 +36,7 @@ pub(crate) struct Server<O: Opener> {
     sessions: Arc<Sessions<O>>,
     tools: Vec<&'static Tool>,
     /// Id of the client's session in the transport, once known. What it opened ends with it.
-    client: Arc<StdMutex<Option<String>>>,
+    client: OnceLock<String>,
 }
 
 impl<O: Opener> fmt::Debug for Server<O> {
@@ -48,8 +48,7 @@ impl<O: Opener> fmt::Debug for Server<O> {
 
 impl<O: Opener> Drop for Server<O> {
     fn drop(&mut self) {
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let (Some(id), Ok(runtime)) = (client, tokio::runtime::Handle::try_current()) {
+        if let (Some(id), Ok(runtime)) = (self.client.take(), tokio::runtime::Handle::try_current()) {
             let sessions = self.sessions.clone();
             runtime.spawn(async move { sessions.close(&Key::Client(id)).await });
         }
@@ -58,7 +57,7 @@ impl<O: Opener> Drop for Server<O> {
 
 impl<O: Opener> Server<O> {
     pub(crate) fn new(sessions: Arc<Sessions<O>>, tools: ToolSet) -> Self {
-        Self { sessions, tools: tools.tools(), client: Arc::default() }
+        Self { sessions, tools: tools.tools(), client: OnceLock::new() }
     }
 
     /// The session of a call: the one that it names, else that of its client.
@@ -75,7 +74,7 @@ impl<O: Opener> Server<O> {
         let Some(id) = request.headers.get("mcp-session-id").and_then(|id| id.to_str().ok()) else {
             return Ok(Key::Named("main".to_owned()));
         };
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.to_owned());
+        self.client.get_or_init(|| id.to_owned());
         Ok(Key::Client(id.to_owned()))
     }
 

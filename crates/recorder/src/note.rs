@@ -1,4 +1,4 @@
-//! Doings that are not in the plan, or needs a hand before it runs.
+//! Doings that are not in the plan, or need a hand before it runs.
 
 use std::fmt;
 

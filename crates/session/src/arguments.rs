@@ -88,7 +88,7 @@ impl Arguments {
     /// Reads what a client sent.
     ///
     /// # Errors
-    /// What does not fit, and what the tool takes.
+    /// The argument that does not fit, and those that the tool takes.
     pub(crate) fn read(tool: &str, arguments: &[Argument], sent: Map<String, Value>) -> Result<Self, String> {
         let mut given = Map::new();
         for (name, value) in sent {

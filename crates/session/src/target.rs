@@ -69,7 +69,7 @@ impl Target {
     /// The candidate that is meant; `None` for a selector, which only the page can tell.
     ///
     /// # Errors
-    /// What is there instead.
+    /// Elements that are there instead.
     pub(crate) fn find(&self, page: &Observation) -> Result<Option<CandidateId>, String> {
         match self {
             Self::Id(id) => Ok(Some(*id)),

@@ -4,6 +4,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use subtle::ConstantTimeEq as _;
 
 /// Bytes of the token in the URL.
 const BYTES: usize = 16;
@@ -49,14 +50,9 @@ impl Guard {
             _ => {}
         }
         let token = path.strip_prefix('/').and_then(|path| path.split('/').next()).unwrap_or_default();
-        (!is_same(token, &self.token)).then_some("expected the token of the URL that was printed")
+        (!bool::from(token.as_bytes().ct_eq(self.token.as_bytes())))
+            .then_some("expected the token of the URL that was printed")
     }
-}
-
-/// Compares in a time that does not tell how much is right.
-fn is_same(given: &str, token: &str) -> bool {
-    let differs = given.bytes().zip(token.bytes()).fold(0, |differs, (given, right)| differs | (given ^ right));
-    given.len() == token.len() && differs == 0
 }
 
 /// Refuses a request, or answers it with headers that keep the page from being framed, kept or sniffed.

@@ -1,5 +1,6 @@
 //! `cuebook mcp`: a browser as tools for somebody else's agent.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook::executor::{ExecutorOptions, ScreenshotMode};
@@ -136,25 +137,26 @@ impl Opening {
 /// attached to by each.
 struct SharedOpening {
     opening: Opening,
-    contexts: Mutex<Option<Contexts>>,
+    contexts: Mutex<Option<Arc<Contexts>>>,
 }
 
 impl SharedOpening {
+    /// The browser of the sessions. One that died is replaced.
+    async fn browser(&self) -> Result<Arc<Contexts>, Refusal> {
+        let mut contexts = self.contexts.lock().await;
+        if let Some(alive) = contexts.as_ref().filter(|contexts| contexts.is_alive()) {
+            return Ok(alive.clone());
+        }
+        Ok(contexts.insert(Arc::new(open_contexts(&self.opening.options).await?)).clone())
+    }
+
     async fn session(&self) -> Result<Handle, Refusal> {
         if self.opening.options.browser.cdp.is_some() {
             return self.opening.session().await;
         }
         let (policy, opens_loopback) = self.opening.policy()?;
-        let tab = {
-            let mut contexts = self.contexts.lock().await;
-            // One that died is replaced.
-            let alive = contexts.take().filter(Contexts::is_alive);
-            let shared = match alive {
-                Some(alive) => contexts.insert(alive),
-                None => contexts.insert(open_contexts(&self.opening.options).await?),
-            };
-            open_context(shared, policy.clone()).await?
-        };
+        let shared = self.browser().await?;
+        let tab = open_context(&shared, policy.clone()).await?;
         self.opening.session_in(tab, policy, opens_loopback).await
     }
 }
