@@ -135,6 +135,7 @@ fn record(step: &BoundStep, step_index: u32, success: StepSuccess) -> StepRecord
         post_check: success.evidence.post,
         post_facts: success.evidence.post_facts,
         effects: success.evidence.effects,
+        target_box: success.evidence.target_box,
         artifacts: Vec::new(),
         result: StepResult::Ok,
         failure: None,
