@@ -110,3 +110,46 @@ fn nobody_is_answered_without_the_token_under_another_name_or_from_a_page() -> R
         Ok(())
     })
 }
+
+#[test]
+fn a_client_of_the_protocol_without_sessions_consents_by_calling_again() -> Result<()> {
+    const VERSION: &str = "2026-07-28";
+    let shop = Shop::open()?;
+    let server = server(&shop, &["--token", "seven-of-nine"])?;
+    let call = async |tool: &str, arguments: Value, answered: Value| -> Result<Value> {
+        let mut params = json!({ "name": tool, "arguments": arguments, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": VERSION,
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } },
+        } });
+        if let (Some(params), Value::Object(answered)) = (params.as_object_mut(), answered) {
+            params.extend(answered);
+        }
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let headers = [
+            ("authorization", "Bearer seven-of-nine"),
+            ("mcp-protocol-version", VERSION),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", tool),
+        ];
+        let (status, _, reply) = server.post(&headers, &message).await?;
+        ensure!(status.is_success(), "{tool}: {status} {reply}");
+        Ok(reply["result"].clone())
+    };
+    runtime()?.block_on(async {
+        call("browser_navigate", json!({ "url": shop.url("/dialogs") }), Value::Null).await?;
+        call("browser_click", json!({ "target": "button \"Ask to confirm\"" }), Value::Null).await?;
+        let accept = json!({ "accept": true });
+        let asked = call("browser_handle_dialog", accept.clone(), Value::Null).await?;
+        let question = asked["inputRequests"]["consent"]["params"]["message"].as_str().unwrap_or_default();
+        ensure!(asked["resultType"] == "input_required" && question.contains("Subscribe"), "{asked}");
+        let consent = json!({ "consent": { "action": "accept", "content": {} } });
+        let forged = json!({ "requestState": "q99", "inputResponses": consent });
+        let refused = call("browser_handle_dialog", accept.clone(), forged).await?;
+        ensure!(refused["isError"] == true && refused.to_string().contains("there is no question"), "{refused}");
+        let answered = json!({ "requestState": asked["requestState"], "inputResponses": consent });
+        let done = call("browser_handle_dialog", accept, answered).await?;
+        ensure!(done["isError"] != true && done.to_string().contains("ok: acceptDialog"), "{done}");
+        Ok(())
+    })
+}

@@ -211,3 +211,39 @@ fn a_recording_in_which_nothing_was_done_writes_no_plan() -> Result<()> {
     assert!(recording.output.stderr.contains("nothing was done"), "{:?}", recording.output);
     Ok(())
 }
+
+#[test]
+fn what_a_page_does_by_itself_is_no_step() -> Result<()> {
+    const FORGED: &str = "(() => {
+        const field = document.querySelector('#email'), button = document.querySelector('button[type=submit]');
+        field.focus();
+        document.execCommand('insertText', false, 'forged');
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        field.dispatchEvent(new Event('change', { bubbles: true }));
+        for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) {
+            button.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0 }));
+        }
+        document.querySelector('input[type=checkbox]').click();
+        return field.value;
+    })()";
+    let shop = Shop::open()?;
+    let scene = Scene::open(&shop.url("/login"), &[])?;
+    let person = scene.person(&shop.url("/login"))?;
+    assert_eq!(scene.does(person.reads(FORGED))?, json!("forged"), "the page did act");
+    let recording = scene.end()?;
+    assert_eq!((recording.output.code, &recording.file), (1, &None), "{:?}", recording.output);
+    Ok(())
+}
+
+#[test]
+fn a_tab_that_is_closed_ends_the_recording_and_what_was_done_is_kept() -> Result<()> {
+    let shop = Shop::open()?;
+    let scene = Scene::open(&shop.url("/login"), &[])?;
+    let person = scene.person(&shop.url("/login"))?;
+    scene.does(person.enters("email", "user@example.com"))?;
+    let tab = scene.tab(&shop.url("/login"))?;
+    scene.does(async { Ok(tab.close(soon()).await?) })?;
+    let recording = scene.ended()?;
+    assert_eq!(recording.verbs()?, ["setValue"], "{:?}", recording.output);
+    repeats(&recording, "/login", &[], |shop| shop.state()["logins"] == json!([]))
+}
