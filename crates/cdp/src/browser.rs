@@ -96,6 +96,7 @@ impl Browser {
                 opened_tabs: options.opened_tabs,
                 download_bytes: Some(options.download_bytes),
                 page_script: options.page_script.clone(),
+                is_in_namespace: options.namespace.is_some(),
             },
         );
         let tasks = match pipes {
@@ -140,7 +141,13 @@ impl Browser {
         let address = attach::resolve(&options.endpoint, until).await?;
         let socket = websocket::connect(&address, until).await?;
         let (connection, outgoing) = Connection::new();
-        let setup = PageSetup { viewport: None, opened_tabs: OPENED_TABS, download_bytes: None, page_script: None };
+        let setup = PageSetup {
+            viewport: None,
+            opened_tabs: OPENED_TABS,
+            download_bytes: None,
+            page_script: None,
+            is_in_namespace: false,
+        };
         let hub = Hub::new(connection, setup);
         let tasks = websocket::start(&hub, socket, outgoing);
         for leftover in leftovers(&options.records, &address) {
@@ -166,6 +173,10 @@ impl Browser {
         let version =
             begin(&hub, Downloads::AsConfigured, context.as_deref(), until).await.map_err(AttachError::Setup)?;
         Ok(Self { hub, tasks, chrome: None, version, transport: Transport::WebSocket })
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
     }
 
     /// The browser's own session.

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chromiumoxide_cdp::cdp::browser_protocol::fetch::{FulfillRequestParams, HeaderEntry};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -62,6 +63,22 @@ pub struct Request {
 struct PostData {
     #[serde(default)]
     bytes: Option<String>,
+}
+
+/// The command that answers a held request in place of a server.
+#[must_use]
+pub fn answered(
+    request_id: String,
+    status: u16,
+    headers: impl IntoIterator<Item = (String, String)>,
+    body: &[u8],
+) -> FulfillRequestParams {
+    let headers = headers.into_iter().map(|(name, value)| HeaderEntry { name, value });
+    FulfillRequestParams {
+        response_headers: Some(headers.collect()),
+        body: Some(STANDARD.encode(body).into()),
+        ..FulfillRequestParams::new(request_id, status)
+    }
 }
 
 impl Request {

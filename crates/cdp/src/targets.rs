@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::browser_events::{BrowserEvent, BrowserEvents, DownloadState};
 use crate::connection::{Arrived, Connection};
+use crate::emulation::Emulations;
 use crate::error::GoneReason;
 use crate::ids::{FrameId, SessionId, TargetId};
 use crate::page::Page;
@@ -34,6 +35,8 @@ pub(crate) struct PageSetup {
     pub(crate) download_bytes: Option<u64>,
     /// Runs in the world of the page itself, before its own scripts.
     pub(crate) page_script: Option<Arc<str>>,
+    /// `true` if the browser is in a network namespace of its own.
+    pub(crate) is_in_namespace: bool,
 }
 
 pub(crate) struct Hub {
@@ -49,6 +52,7 @@ struct HubState {
     sessions: HashMap<SessionId, (Session, Option<Page>)>,
     pages: Vec<Page>,
     scripts: Vec<Arc<str>>,
+    emulations: Emulations,
     ours: Ours,
     lanes: Lanes<BrowserEvent>,
     /// Bytes of each download.
@@ -109,6 +113,15 @@ impl Hub {
     /// States or reads which pages are ours.
     pub(crate) fn with_ours<T>(&self, then: impl FnOnce(&mut Ours) -> T) -> T {
         then(&mut self.lock().ours)
+    }
+
+    pub(crate) fn with_emulations<T>(&self, then: impl FnOnce(&mut Emulations) -> T) -> T {
+        then(&mut self.lock().emulations)
+    }
+
+    /// Width and height of every page; `None` keeps the window's.
+    pub(crate) fn viewport(&self) -> Option<(u32, u32)> {
+        self.setup.viewport
     }
 
     pub(crate) fn add_script(&self, source: &str) {
@@ -232,6 +245,13 @@ impl Hub {
 
     fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
         let page_script = self.setup.page_script.as_deref();
+        if self.setup.is_in_namespace {
+            // It has no network but for the proxy, and would tell pages that they are offline.
+            session.post(
+                "Network.overrideNetworkState",
+                &json!({"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}),
+            );
+        }
         if session.kind() == SessionKind::Worker {
             if let Some(script) = page_script {
                 session.post("Runtime.evaluate", &json!({"expression": script}));
@@ -254,6 +274,9 @@ impl Hub {
             // A page in the background behaves as one in the foreground: there is no person whose focus
             // could be meant.
             session.post("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
+        }
+        for (method, params) in self.with_emulations(|it| it.first(page.inner.context.as_ref(), session.kind())) {
+            session.post(method, &params);
         }
         if let Some(script) = page_script {
             session.post("Page.addScriptToEvaluateOnNewDocument", &json!({"source": script}));

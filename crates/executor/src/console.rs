@@ -10,8 +10,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::protocol::js_protocol::runtime::ReleaseObjectGroupParams;
-use cuebook_cdp::wire::Str;
-use cuebook_cdp::wire::remote::{ExceptionDetails, RemoteObject, StackTrace};
+use cuebook_cdp::wire::console::ConsoleReport;
 use cuebook_cdp::{Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent};
 use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
@@ -37,19 +36,6 @@ pub(crate) struct ScriptError {
     pub(crate) text: String,
     /// Where, such as `http://shop.test/app.js:12`; empty if unknown.
     pub(crate) at: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Reported<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Str<'a>,
-    #[serde(borrow)]
-    args: Vec<RemoteObject<'a>>,
-    #[serde(borrow)]
-    stack_trace: Option<StackTrace<'a>>,
-    #[serde(borrow)]
-    exception_details: Option<ExceptionDetails<'a>>,
 }
 
 impl Console {
@@ -102,39 +88,10 @@ impl ScriptError {
 }
 
 fn shortened(event: &RawEvent) -> Option<Value> {
-    let reported: Reported<'_> = event.parse().ok()?;
-    let (text, at) = match reported.exception_details {
-        Some(thrown) => {
-            let what = thrown.exception.as_ref().map_or_else(String::new, |thrown| format!(" {}", text_of(thrown)));
-            let at = || place(&thrown.url, thrown.line_number);
-            (format!("{}{what}", thrown.text), thrown.stack_trace.as_ref().and_then(top).unwrap_or_else(at))
-        }
-        None => {
-            let title = match &*reported.kind.0 {
-                "error" => None,
-                "assert" => Some("Assertion failed:".to_owned()),
-                _ => return None,
-            };
-            let words: Vec<String> = title.into_iter().chain(reported.args.iter().take(20).map(text_of)).collect();
-            (words.join(" "), reported.stack_trace.as_ref().and_then(top).unwrap_or_default())
-        }
-    };
-    serde_json::to_value(ScriptError { text: cut(&text, MOST_CHARACTERS), at }).ok()
-}
-
-fn top(trace: &StackTrace<'_>) -> Option<String> {
-    trace.call_frames.first().map(|frame| place(&frame.url, frame.line_number))
-}
-
-/// Queries may hold values of a session.
-fn place(url: &str, line: u32) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
-    if url.is_empty() { String::new() } else { format!("{}:{}", cut(url, MOST_CHARACTERS), line.saturating_add(1)) }
-}
-
-/// A value as the console shows it, an error without its stack.
-fn text_of(object: &RemoteObject<'_>) -> String {
-    let value = object.value.map(|json| serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned()));
-    let described = || object.description.as_ref().and_then(|text| text.split("\n    at ").next()).map(str::to_owned);
-    cut(&value.or_else(described).unwrap_or_else(|| object.kind.to_string()), MOST_CHARACTERS)
+    let report: ConsoleReport<'_> = event.parse().ok()?;
+    if report.level() != "error" {
+        return None;
+    }
+    let (text, at) = (report.text(MOST_CHARACTERS), report.place(MOST_CHARACTERS));
+    serde_json::to_value(ScriptError { text, at }).ok()
 }

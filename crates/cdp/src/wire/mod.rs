@@ -4,6 +4,7 @@
 //! it holds no escapes.
 
 pub mod accessibility;
+pub mod console;
 pub mod dom;
 pub mod network;
 pub mod remote;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::paused::{PausedRequest, answered};
 use cuebook_cdp::protocol::browser_protocol::fetch::{
-    ContinueRequestParams, ContinueResponseParams, FulfillRequestParams, GetResponseBodyParams, HeaderEntry,
-    RequestPattern, RequestStage,
+    ContinueRequestParams, ContinueResponseParams, FulfillRequestParams, GetResponseBodyParams, RequestPattern,
+    RequestStage,
 };
 use cuebook_cdp::protocol::browser_protocol::network::ResourceType;
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
@@ -143,8 +143,8 @@ impl Desk {
             self.counts.failed.fetch_add(1, Ordering::Relaxed);
             let headers =
                 [("content-type", "text/plain"), ("access-control-allow-origin", "*"), ("cache-control", "no-store")];
-            let headers = headers.map(|(name, value)| HeaderEntry::new(name, value)).to_vec();
-            return Holding::answer(session, fulfilled(id, 503, headers, b"Service Unavailable"));
+            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            return Holding::answer(session, answered(id, 503, headers, b"Service Unavailable"));
         }
         let changed = match paused.resource_type.as_str() {
             "Document" => self.changed(session, paused, path).await,
@@ -195,15 +195,8 @@ impl Desk {
         let source = format!("({SCRIPT})({{}}).start({})", self.drift.config(path));
         let changed = document::with_script(&body, &source, &nonce)?;
         let headers = document::headers(&paused.response_headers, &body, &nonce);
-        Some(fulfilled(paused.request_id.clone(), status, headers, &changed))
-    }
-}
-
-fn fulfilled(id: String, status: u16, headers: Vec<HeaderEntry>, body: &[u8]) -> FulfillRequestParams {
-    FulfillRequestParams {
-        response_headers: Some(headers),
-        body: Some(STANDARD.encode(body).into()),
-        ..FulfillRequestParams::new(id, status)
+        let headers = headers.into_iter().map(|header| (header.name, header.value));
+        Some(answered(paused.request_id.clone(), status, headers, &changed))
     }
 }
 

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use cuebook_cdp::paused::PausedRequest;
+use cuebook_cdp::paused::{PausedRequest, answered};
 use cuebook_cdp::protocol::browser_protocol::fetch::{
-    ContinueRequestParams, FailRequestParams, FulfillRequestParams, HeaderEntry, RequestStage,
+    ContinueRequestParams, FailRequestParams, FulfillRequestParams, RequestStage,
 };
 use cuebook_cdp::protocol::browser_protocol::network::ErrorReason;
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
@@ -140,11 +138,7 @@ fn fulfilled(id: String, request: &HttpRequest, response: HttpResponse) -> Fulfi
         body = body.get(first..=last).unwrap_or_default().to_vec();
         status = 206;
     }
-    FulfillRequestParams {
-        response_headers: Some(headers.into_iter().map(|(name, value)| HeaderEntry { name, value }).collect()),
-        body: Some(STANDARD.encode(body).into()),
-        ..FulfillRequestParams::new(id, status)
-    }
+    answered(id, status, headers, &body)
 }
 
 /// The part of a body that a request asks for, first and last byte, if it asks for one part.

@@ -1,0 +1,485 @@
+//! Settings of a browser context's pages in place of the machine's own: language, time zone, place, device, colours.
+//!
+//! Invariant: each page and frame of the context has them before its first script runs.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use chromiumoxide_cdp::cdp::browser_protocol::browser::{PermissionDescriptor, PermissionSetting, SetPermissionParams};
+use chromiumoxide_cdp::cdp::browser_protocol::emulation::{
+    ClearGeolocationOverrideParams, MediaFeature, SetDeviceMetricsOverrideParams, SetEmulatedMediaParams,
+    SetGeolocationOverrideParams, SetLocaleOverrideParams, SetTimezoneOverrideParams, SetTouchEmulationEnabledParams,
+    SetUserAgentOverrideParams, UserAgentMetadata,
+};
+use chromiumoxide_cdp::cdp::browser_protocol::network::OverrideNetworkStateParams;
+use chromiumoxide_types::{Command, Method};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::error::{CallError, WorldError};
+use crate::page::Page;
+use crate::session::{Session, SessionKind};
+
+/// Settings of the pages of a browser context. What is not set is as the browser has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Emulation {
+    /// Screen, touch and user agent of a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// The language, such as `de-DE`: of scripts, and in the header `Accept-Language`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    /// The time zone, such as `Europe/Berlin`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
+    /// Where the machine is. A page learns it if it has the permission `geolocation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geolocation: Option<Geolocation>,
+    /// The colours that the person prefers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub color_scheme: Option<ColorScheme>,
+    /// `true` if nothing can be reached, and pages are told so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
+}
+
+/// A place on earth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Geolocation {
+    /// Degrees north, from -90 to 90.
+    pub latitude: f64,
+    /// Degrees east, from -180 to 180.
+    pub longitude: f64,
+    /// Radius of uncertainty, in metres.
+    #[serde(default)]
+    pub accuracy: f64,
+}
+
+/// A setting that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{seen:?} is not {expected}")]
+pub struct BadSetting {
+    seen: String,
+    expected: &'static str,
+}
+
+impl FromStr for Geolocation {
+    type Err = BadSetting;
+
+    /// Reads `52.52,13.405`, and the accuracy in metres as a third number.
+    fn from_str(text: &str) -> Result<Self, BadSetting> {
+        let bad = || BadSetting {
+            seen: text.chars().take(80).collect(),
+            expected: "a latitude from -90 to 90, a longitude from -180 to 180, and metres of accuracy, such as 52.52,13.405",
+        };
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
+        let (latitude, longitude, accuracy) = match numbers.as_deref() {
+            Ok(&[latitude, longitude]) => (latitude, longitude, 0.0),
+            Ok(&[latitude, longitude, accuracy]) => (latitude, longitude, accuracy),
+            _ => return Err(bad()),
+        };
+        let is_on_earth = (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude);
+        let is_finite = accuracy.is_finite() && accuracy >= 0.0;
+        if is_on_earth && is_finite { Ok(Self { latitude, longitude, accuracy }) } else { Err(bad()) }
+    }
+}
+
+/// Colours that a person prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColorScheme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// A device whose screen and name pages see.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// Its name; empty for a mere size.
+    pub name: String,
+    /// Width and height of the viewport, in CSS pixels.
+    pub viewport: (u32, u32),
+    /// Pixels of the screen for each CSS pixel.
+    pub scale: f64,
+    /// `true` if it has a touch screen, and obeys the page's `meta viewport`.
+    pub is_mobile: bool,
+    /// The user agent; `{chrome}` stands for the major version of the browser. Empty for the browser's own.
+    pub user_agent: String,
+    /// The value of `navigator.platform`.
+    pub platform: String,
+}
+
+/// Name, width, height, pixels for each CSS pixel, and a mobile user agent with its platform.
+type Preset = (&'static str, u32, u32, f64, Option<(&'static str, &'static str)>);
+
+const IPHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) \
+                      Version/18.5 Mobile/15E148 Safari/604.1";
+const IPAD: &str = "Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 \
+                    Mobile/15E148 Safari/604.1";
+const PHONE: &str = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{chrome}.0.0.0 \
+                     Mobile Safari/537.36";
+const TABLET: &str = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{chrome}.0.0.0 \
+                      Safari/537.36";
+
+/// Viewports as the makers' browsers have them below their bars.
+const PRESETS: [Preset; 8] = [
+    ("iPhone SE", 375, 553, 2.0, Some((IPHONE, "iPhone"))),
+    ("iPhone 15", 393, 659, 3.0, Some((IPHONE, "iPhone"))),
+    ("iPad Mini", 768, 1024, 2.0, Some((IPAD, "iPad"))),
+    ("iPad Pro 11", 834, 1194, 2.0, Some((IPAD, "iPad"))),
+    ("Pixel 7", 412, 839, 2.625, Some((PHONE, "Linux armv8l"))),
+    ("Galaxy S24", 360, 780, 3.0, Some((PHONE, "Linux armv8l"))),
+    ("Galaxy Tab S9", 640, 1024, 2.5, Some((TABLET, "Linux armv8l"))),
+    ("Desktop HiDPI", 1280, 720, 2.0, None),
+];
+
+impl Device {
+    /// A device by its name, in letters of any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let (name, width, height, scale, mobile) = PRESETS.iter().find(|it| it.0.eq_ignore_ascii_case(name))?;
+        let (user_agent, platform) = mobile.unwrap_or_default();
+        Some(Self {
+            name: (*name).to_owned(),
+            viewport: (*width, *height),
+            scale: *scale,
+            is_mobile: mobile.is_some(),
+            user_agent: user_agent.to_owned(),
+            platform: platform.to_owned(),
+        })
+    }
+
+    /// A screen of this size, such as `1024x768`, in the browser's own name.
+    ///
+    /// # Errors
+    /// [`BadSetting`] unless both sides are from 1 to 10,000 CSS pixels.
+    pub fn of_size(size: &str) -> Result<Self, BadSetting> {
+        let side = |text: &str| text.trim().parse::<u32>().ok().filter(|side| (1..=10_000).contains(side));
+        let sides = size.split_once('x').and_then(|(width, height)| Some((side(width)?, side(height)?)));
+        let viewport = sides.ok_or_else(|| BadSetting {
+            seen: size.chars().take(80).collect(),
+            expected: "a width and a height from 1 to 10000, such as 1024x768",
+        })?;
+        let (name, user_agent, platform) = (String::new(), String::new(), String::new());
+        Ok(Self { name, viewport, scale: 1.0, is_mobile: false, user_agent, platform })
+    }
+
+    /// The names that [`named`](Self::named) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|it| it.0)
+    }
+}
+
+/// The browser's own values of what is emulated.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Native {
+    /// Width and height of every page; `None` keeps the window's.
+    pub(crate) viewport: Option<(u32, u32)>,
+    pub(crate) user_agent: String,
+}
+
+/// A command, and its parameters.
+pub(crate) type Sent = (&'static str, Value);
+
+fn command<C: Command + Method>(method: &'static str, params: &C) -> Sent {
+    (method, serde_json::to_value(params).unwrap_or_else(|_| json!({})))
+}
+
+impl Emulation {
+    /// The commands by which a target gets these settings after those of `former`.
+    pub(crate) fn commands(&self, former: &Self, kind: SessionKind, native: &Native) -> Vec<Sent> {
+        let mut sent = Vec::new();
+        if self.locale != former.locale {
+            let locale = self.locale.clone().map(|locale| locale.replace('-', "_"));
+            sent.push(command("Emulation.setLocaleOverride", &SetLocaleOverrideParams { locale }));
+        }
+        if self.timezone != former.timezone {
+            let zone = SetTimezoneOverrideParams::new(self.timezone.clone().unwrap_or_default());
+            sent.push(command("Emulation.setTimezoneOverride", &zone));
+        }
+        if (&self.locale, &self.device) != (&former.locale, &former.device) {
+            sent.push(command("Emulation.setUserAgentOverride", &self.user_agent(native)));
+        }
+        if self.geolocation != former.geolocation {
+            sent.push(match self.geolocation {
+                Some(Geolocation { latitude, longitude, accuracy }) => {
+                    let params = SetGeolocationOverrideParams {
+                        latitude: Some(latitude),
+                        longitude: Some(longitude),
+                        accuracy: Some(accuracy),
+                        ..SetGeolocationOverrideParams::default()
+                    };
+                    command("Emulation.setGeolocationOverride", &params)
+                }
+                None => command("Emulation.clearGeolocationOverride", &ClearGeolocationOverrideParams {}),
+            });
+        }
+        if self.color_scheme != former.color_scheme {
+            let value = match self.color_scheme {
+                Some(ColorScheme::Light) => "light",
+                Some(ColorScheme::Dark) => "dark",
+                None => "",
+            };
+            let features = Some(vec![MediaFeature::new("prefers-color-scheme", value)]);
+            sent.push(command("Emulation.setEmulatedMedia", &SetEmulatedMediaParams { media: None, features }));
+        }
+        if self.offline != former.offline {
+            let state = OverrideNetworkStateParams::new(self.offline, 0.0, -1.0, -1.0);
+            sent.push(command("Network.overrideNetworkState", &state));
+            let rule = json!({"urlPattern": "", "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+            let rules = json!({"offline": self.offline, "matchedNetworkConditions": [rule]});
+            sent.push(("Network.emulateNetworkConditionsByRule", rules));
+        }
+        if self.device != former.device {
+            let is_mobile = self.device.as_ref().is_some_and(|device| device.is_mobile);
+            let touch = SetTouchEmulationEnabledParams { enabled: is_mobile, max_touch_points: None };
+            sent.push(command("Emulation.setTouchEmulationEnabled", &touch));
+            let of_device = self.device.as_ref().map(|device| (device.viewport, device.scale));
+            let metrics = of_device.or_else(|| native.viewport.map(|viewport| (viewport, 1.0)));
+            if let (SessionKind::Page, Some(((width, height), scale))) = (kind, metrics) {
+                let metrics = SetDeviceMetricsOverrideParams::new(width, height, scale, is_mobile);
+                sent.push(command("Emulation.setDeviceMetricsOverride", &metrics));
+            }
+        }
+        sent
+    }
+
+    fn user_agent(&self, native: &Native) -> SetUserAgentOverrideParams {
+        let device = self.device.as_ref().filter(|device| !device.user_agent.is_empty());
+        let version = native.user_agent.split("Chrome/").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or("0");
+        let agent = device.map_or(native.user_agent.clone(), |device| device.user_agent.replace("{chrome}", version));
+        let mut params = SetUserAgentOverrideParams::new(agent);
+        params.accept_language.clone_from(&self.locale);
+        params.platform = device.map(|device| device.platform.clone());
+        let is_chrome = params.user_agent.contains("Chrome/");
+        // Safari sends no hints.
+        params.user_agent_metadata = device.filter(|_| is_chrome).map(|device| UserAgentMetadata {
+            platform: "Android".to_owned(),
+            platform_version: "10".to_owned(),
+            model: device.name.clone(),
+            mobile: device.is_mobile,
+            ..hints()
+        });
+        params
+    }
+}
+
+impl fmt::Display for Emulation {
+    /// Names what differs from the machine's own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device = self.device.as_ref().map(|Device { name, viewport: (width, height), scale, .. }| {
+            let own = if name.is_empty() { String::new() } else { format!("{name}, ") };
+            format!("{own}{width}x{height} at {scale} pixels each")
+        });
+        let place = self.geolocation.map(|it| format!("at {},{}", it.latitude, it.longitude));
+        let colors = self.color_scheme.map(|scheme| match scheme {
+            ColorScheme::Light => "light colours".to_owned(),
+            ColorScheme::Dark => "dark colours".to_owned(),
+        });
+        let zone = self.timezone.as_ref().map(|zone| format!("time zone {zone}"));
+        let locale = self.locale.as_ref().map(|locale| format!("language {locale}"));
+        let offline = self.offline.then(|| "offline".to_owned());
+        let all: Vec<String> = [device, locale, zone, place, colors, offline].into_iter().flatten().collect();
+        f.write_str(&if all.is_empty() { "the machine's own settings".to_owned() } else { all.join(", ") })
+    }
+}
+
+/// Client hints of a device that says nothing about itself.
+fn hints() -> UserAgentMetadata {
+    UserAgentMetadata {
+        brands: None,
+        full_version_list: None,
+        platform: String::new(),
+        platform_version: String::new(),
+        architecture: String::new(),
+        model: String::new(),
+        mobile: false,
+        bitness: None,
+        wow64: None,
+        form_factors: None,
+    }
+}
+
+/// Why the settings of pages cannot be set.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmulationError {
+    /// The browser knows no such time zone.
+    #[error("{seen:?} is no time zone that the browser knows, such as Europe/Berlin")]
+    Timezone {
+        /// Zone, as stated.
+        seen: String,
+    },
+    /// A malformed language tag.
+    #[error("{seen:?} is no language tag, such as de-DE")]
+    Locale {
+        /// Tag, as stated.
+        seen: String,
+    },
+    /// The page cannot be asked.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The browser refused a command.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+/// Returns what of a time zone and a language the browser does not know. Its commands take anything.
+const UNKNOWN: &str = "(zone, locale) => {
+    try { if (zone) new Intl.DateTimeFormat('en', { timeZone: zone }); } catch { return 'zone'; }
+    try { if (locale) Intl.getCanonicalLocales(locale); } catch { return 'locale'; }
+    return '';
+}";
+
+async fn check(page: &Page, emulation: &Emulation, until: Instant) -> Result<(), EmulationError> {
+    let (zone, locale) = (&emulation.timezone, &emulation.locale);
+    if zone.is_none() && locale.is_none() {
+        return Ok(());
+    }
+    let world = page.world(&page.main_frame().id, until).await?;
+    let unknown: String = world.call(UNKNOWN, &[json!(zone), json!(locale)], until).await?;
+    match &*unknown {
+        "zone" => Err(EmulationError::Timezone { seen: zone.clone().unwrap_or_default() }),
+        "locale" => Err(EmulationError::Locale { seen: locale.clone().unwrap_or_default() }),
+        _ => Ok(()),
+    }
+}
+
+/// The settings of each browser context.
+#[derive(Debug, Default)]
+pub(crate) struct Emulations {
+    by_context: HashMap<Option<String>, Arc<Emulation>>,
+    native: Native,
+}
+
+impl Emulations {
+    fn of(&self, context: Option<&String>) -> Arc<Emulation> {
+        self.by_context.get(&context.cloned()).cloned().unwrap_or_default()
+    }
+
+    /// The commands for a new target of a context.
+    pub(crate) fn first(&self, context: Option<&String>, kind: SessionKind) -> Vec<Sent> {
+        self.of(context).commands(&Emulation::default(), kind, &self.native)
+    }
+}
+
+impl Browser {
+    /// Gives these settings to all pages of the browser context of `page`, present and future, in place of earlier ones.
+    ///
+    /// # Errors
+    /// [`EmulationError`] if the browser does not know one. Earlier ones hold then.
+    pub async fn emulate(&self, page: &Page, emulation: Emulation, until: Instant) -> Result<(), EmulationError> {
+        check(page, &emulation, until).await?;
+        let native = Native { viewport: self.hub().viewport(), user_agent: self.version().user_agent.clone() };
+        let context = page.inner.context.clone();
+        let replace = |with: Arc<Emulation>| {
+            self.hub().with_emulations(|it| {
+                it.native = native.clone();
+                it.by_context.insert(context.clone(), with).unwrap_or_default()
+            })
+        };
+        let now = Arc::new(emulation);
+        let former = replace(now.clone());
+        let applied = self.apply(page, &now, &former, &native, until).await;
+        if applied.is_err() {
+            replace(former.clone());
+            // What was applied of them is taken back; a page that is gone needs none.
+            let _ = self.apply(page, &former, &now, &native, until).await;
+        }
+        Ok(applied?)
+    }
+
+    /// The settings of the browser context of `page`.
+    #[must_use]
+    pub fn emulation(&self, page: &Page) -> Emulation {
+        self.hub().with_emulations(|it| (*it.of(page.inner.context.as_ref())).clone())
+    }
+
+    /// Grants or denies a permission to an origin, in the browser context of `page`; `permission` is a name of the
+    /// Permissions API, such as `geolocation`.
+    ///
+    /// # Errors
+    /// [`CallError`] if the browser does not know the permission or the origin.
+    pub async fn permit(
+        &self,
+        page: &Page,
+        permission: &str,
+        origin: &str,
+        is_granted: bool,
+        until: Instant,
+    ) -> Result<(), CallError> {
+        let setting = if is_granted { PermissionSetting::Granted } else { PermissionSetting::Denied };
+        let wanted = SetPermissionParams {
+            origin: Some(origin.to_owned()),
+            browser_context_id: page.inner.context.clone().map(Into::into),
+            ..SetPermissionParams::new(PermissionDescriptor::new(permission), setting)
+        };
+        self.session().request(wanted, until).await.map(drop)
+    }
+
+    async fn apply(
+        &self,
+        page: &Page,
+        now: &Emulation,
+        former: &Emulation,
+        native: &Native,
+        until: Instant,
+    ) -> Result<(), CallError> {
+        for page in self.pages_beside(page) {
+            for session in page.sessions() {
+                for (method, params) in now.commands(former, session.kind(), native) {
+                    match session.call_raw(method, params, until).await {
+                        Err(error) if !is_harmless(&session, &error) => return Err(error),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns `true` if a session may refuse a setting without its page going without it: a frame is gone meanwhile, or is in
+/// a process that has the setting from another page.
+fn is_harmless(session: &Session, error: &CallError) -> bool {
+    session.gone().is_some()
+        || session.kind() != SessionKind::Page
+        || error.to_string().contains("Another locale override is already in effect")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changes_is_sent_and_what_is_unset_is_taken_back() {
+        let native = Native { viewport: Some((1280, 720)), user_agent: "Mozilla/5.0 Chrome/156.0.1.2".to_owned() };
+        let plain = Emulation::default();
+        let phone = Emulation {
+            device: Device::named("pixel 7"),
+            locale: Some("de-DE".to_owned()),
+            color_scheme: Some(ColorScheme::Dark),
+            ..Emulation::default()
+        };
+        let methods = |now: &Emulation, former: &Emulation, kind| -> Vec<&str> {
+            now.commands(former, kind, &native).into_iter().map(|(method, _)| method).collect()
+        };
+        assert!(methods(&phone, &phone, SessionKind::Page).is_empty());
+        let sent = phone.commands(&plain, SessionKind::Page, &native);
+        let agent = sent.iter().find(|it| it.0 == "Emulation.setUserAgentOverride").unwrap();
+        assert!(agent.1["userAgent"].as_str().unwrap().contains("Chrome/156.0.0.0 Mobile"), "{agent:?}");
+        assert_eq!(agent.1["acceptLanguage"], "de-DE");
+        let back = plain.commands(&phone, SessionKind::Page, &native);
+        let metrics = back.iter().find(|it| it.0 == "Emulation.setDeviceMetricsOverride").unwrap();
+        assert_eq!((&metrics.1["width"], &metrics.1["mobile"]), (&json!(1280), &json!(false)));
+        assert!(!methods(&phone, &plain, SessionKind::Frame).contains(&"Emulation.setDeviceMetricsOverride"));
+    }
+}
