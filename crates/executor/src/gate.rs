@@ -6,11 +6,11 @@
 //! - The session that holds them is the run's own: what other runs in the same browser hold stays theirs.
 //! - Between steps nobody is asked: requests wait for the next step, or for the end.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::paused::{PausedRequest, Request};
+use cuebook_cdp::paused::{PausedRequest, Request, answered};
 use cuebook_cdp::protocol::browser_protocol::fetch::{self, ContinueRequestParams, FailRequestParams, RequestPattern};
 use cuebook_cdp::protocol::browser_protocol::network::{ErrorReason, ResourceType};
 use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, RawEvent, Session};
@@ -88,6 +88,8 @@ fn fail(session: &Session, id: &str) {
 pub(crate) struct Holder {
     /// `true` if a decision is also requested for requests that no rule names.
     gated: Arc<AtomicBool>,
+    policy: Arc<Mutex<Policy>>,
+    session: Session,
     asked: Receiver<PendingRequest>,
 }
 
@@ -97,7 +99,7 @@ impl Holder {
         let policy = step.policy();
         // The first step is the operator's, whoever plans the others.
         let effects = [Author::Operator, Author::Model].into_iter().any(|author| policy.gates_effects(author));
-        if !effects && !policy.states_requests() {
+        if holder.is_none() && !effects && !policy.states_requests() {
             return Ok(());
         }
         if browser.process_id().is_none() {
@@ -106,7 +108,10 @@ impl Holder {
             return if policy.states_requests() { failed(Stage::Bind, Cause::Unsupported, stated) } else { Ok(()) };
         }
         let running = match holder {
-            Some(running) => running,
+            Some(running) => {
+                running.follow(policy, effects).await.map_err(|error| call_stop(error, Stage::Bind))?;
+                running
+            }
             None => {
                 let begun = Self::new(browser, policy, effects).await;
                 holder.insert(begun.map_err(|error| call_stop(error, Stage::Bind))?)
@@ -122,8 +127,8 @@ impl Holder {
         let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
         let (sender, asked) = channel(QUESTIONS);
         let gated = Arc::new(AtomicBool::new(false));
-        tokio::spawn(serve(queue, policy.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
-        let enable = |patterns| fetch::EnableParams { patterns: Some(patterns), ..fetch::EnableParams::default() };
+        let judged = Arc::new(Mutex::new(policy.clone()));
+        tokio::spawn(serve(queue, judged.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
         session.request(enable(patterns(policy, effects)), until).await?;
         // Documents keep the way to the network that they were made with, and get another one when their own session
         // begins or ends to hold requests.
@@ -134,7 +139,23 @@ impl Holder {
         });
         // A document that is gone needs none.
         futures_util::future::join_all(renewed.collect::<Vec<_>>()).await;
-        Ok(Self { gated, asked })
+        Ok(Self { gated, policy: judged, session, asked })
+    }
+
+    /// Judges by another policy from now on, if it is another one.
+    async fn follow(&self, policy: &Policy, effects: bool) -> Result<(), CallError> {
+        let former = std::mem::replace(&mut *locked(&self.policy), policy.clone());
+        if former == *policy {
+            return Ok(());
+        }
+        let until = Instant::now() + BEGIN;
+        let patterns = patterns(policy, effects);
+        match patterns.is_empty() {
+            // Without a pattern, everything would be held.
+            true => self.session.request(fetch::DisableParams {}, until).await?,
+            false => self.session.request(enable(patterns), until).await?,
+        };
+        Ok(())
     }
 
     /// The next request that somebody has to decide about; pending where none are held.
@@ -150,10 +171,18 @@ impl Holder {
     }
 }
 
+const fn enable(patterns: Vec<RequestPattern>) -> fetch::EnableParams {
+    fetch::EnableParams { patterns: Some(patterns), handle_auth_requests: None }
+}
+
+fn locked(policy: &Mutex<Policy>) -> MutexGuard<'_, Policy> {
+    policy.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Decides until the holder is dropped. What was held then fails before the session ends, which would release it.
 async fn serve(
     mut queue: EventQueue,
-    policy: Policy,
+    policy: Arc<Mutex<Policy>>,
     gated: Arc<AtomicBool>,
     asks: Sender<PendingRequest>,
     (browser, session): (Arc<Browser>, Session),
@@ -165,7 +194,7 @@ async fn serve(
             () = asks.closed() => None,
         };
         match delivery {
-            Some(Delivery::Event(event)) => decide(&event, &policy, gated.load(Ordering::Acquire), &asks),
+            Some(Delivery::Event(event)) => decide(&event, &locked(&policy), gated.load(Ordering::Acquire), &asks),
             Some(Delivery::Lagged(missed)) => tracing::warn!(missed, "requests stay held: too many at once"),
             None => return browser.end_session(&session),
         }
@@ -181,6 +210,10 @@ fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<PendingR
     match policy.requesting(&request.method, &request.url, gated) {
         RequestVerdict::Allow => leave(session, &id, None),
         RequestVerdict::Rewrite(to) => leave(session, &id, Some(to.as_str())),
+        RequestVerdict::Respond(response) => {
+            let answer = answered(id, response.status, response.fields(), response.content().as_bytes());
+            drop(session.request(answer, Instant::now() + ANSWER));
+        }
         RequestVerdict::Deny(denied) => {
             tracing::info!(rule = denied.rule.as_str(), "{}", denied.message);
             fail(session, &id);

@@ -12,6 +12,7 @@ mod file;
 mod load;
 mod origin;
 mod outside;
+mod permissions;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -39,7 +40,8 @@ pub use file::{ActionEntry, BadPolicy, Otherwise, PolicyFile, Rate, Roots};
 pub use load::Opening;
 pub use origin::{BadOriginRule, OriginRule};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside, words as command_words};
-pub use requests::{BadRequestRule, Gate, RequestAction, RequestEntry, RequestVerdict};
+pub use permissions::{BadPermission, PagePermission};
+pub use requests::{BadRequestRule, CannedResponse, Gate, RequestAction, RequestEntry, RequestVerdict};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
@@ -237,6 +239,7 @@ pub struct Policy {
     /// Gate for requests; absent: as the profile says.
     gate: Option<Gate>,
     requests: Vec<requests::RequestRule>,
+    permissions: Vec<PagePermission>,
     /// On each origin; absent: no limit.
     rate: Rate,
 }
@@ -277,6 +280,7 @@ impl Policy {
             page_roots: Vec::new(),
             gate: None,
             requests: Vec::new(),
+            permissions: Vec::new(),
             rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
         }
     }

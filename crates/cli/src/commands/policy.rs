@@ -76,6 +76,10 @@ fn explained(args: &ExplainArgs) -> Result<Explanation<'_>, Refusal> {
         RequestVerdict::Allow => PolicyVerdict::allowed("default"),
         RequestVerdict::Ask(to) => PolicyVerdict::noted("ask", to.map(|to| format!("it would go to {to}"))),
         RequestVerdict::Rewrite(to) => PolicyVerdict::noted("rewrite", Some(format!("it goes to {to}"))),
+        RequestVerdict::Respond(response) => {
+            let note = format!("it never leaves; its page gets status {}", response.status);
+            PolicyVerdict::noted("respond", Some(note))
+        }
         RequestVerdict::Deny(denied) => PolicyVerdict::denied(denied),
     };
     Ok(Explanation { url, act, load, request })

@@ -13,7 +13,7 @@ use crate::action::ActionKind;
 use crate::effect::EffectClass;
 use crate::policy::outside::{BadCommand, CommandRule, words};
 use crate::policy::{
-    BadAction, BadOriginRule, BadRequestRule, Gate, OriginRule, Policy, RegisteredAction, RequestEntry,
+    BadAction, BadOriginRule, BadPermission, BadRequestRule, Gate, OriginRule, Policy, RegisteredAction, RequestEntry,
 };
 use crate::wire::{self, LongText, ReadError, ShortText};
 
@@ -132,6 +132,10 @@ pub struct PolicyFile {
     /// Rules for single requests of pages; the first entry that names one decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestEntry>,
+    /// Permissions that pages are granted, each as NAME@ORIGIN, such as `geolocation@https://maps.test`. All others are
+    /// denied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<ShortText>,
 }
 
 /// A policy file that cannot be read.
@@ -175,6 +179,14 @@ pub enum BadPolicy {
         index: usize,
         /// Fault of the action.
         source: BadAction,
+    },
+    /// A permission that cannot be read.
+    #[error("permissions/{index}: {source}")]
+    Permission {
+        /// The 0-based position.
+        index: usize,
+        /// Reason for which it cannot be read.
+        source: BadPermission,
     },
     /// A rule for requests that cannot be used.
     #[error("requests/{index}: {source}")]
@@ -263,6 +275,9 @@ impl Policy {
         }
         self.gate = file.gate.or(self.gate);
         self.add_requests(&file.requests).map_err(|(index, source)| BadPolicy::Request { index, source })?;
+        for (index, permission) in file.permissions.iter().enumerate() {
+            self = self.permitting(permission).map_err(|source| BadPolicy::Permission { index, source })?;
+        }
         Ok(self)
     }
 }

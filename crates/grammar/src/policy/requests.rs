@@ -6,10 +6,12 @@
 //! - Paths are compared after percent-decoding, so that no spelling of a path escapes a rule.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use super::{BadOriginRule, Consent, Denied, OriginRule, Policy, Rule};
@@ -41,6 +43,72 @@ pub enum RequestAction {
     Deny,
     /// It goes to this URL; a `*` at the end stands for what the `*` of the rule stood for.
     Rewrite(ShortText),
+    /// It never leaves, and its page gets this answer.
+    Respond(Box<CannedResponse>),
+}
+
+/// An answer that no server gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CannedResponse {
+    /// Status of the answer; 200 unless stated.
+    #[serde(default = "ok", skip_serializing_if = "is_ok")]
+    #[schemars(range(min = 100, max = 599))]
+    pub status: u16,
+    /// Headers by name. A body that is not a text has the type `application/json` unless stated.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<ShortText, ShortText>,
+    /// The body: a text, or any other value, which is sent as JSON.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+}
+
+const fn ok() -> u16 {
+    200
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_ok(status: &u16) -> bool {
+    *status == 200
+}
+
+impl CannedResponse {
+    /// The body as it is sent.
+    #[must_use]
+    pub fn content(&self) -> String {
+        match &self.body {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        }
+    }
+
+    /// The headers as they are sent.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let is_typed = self.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type"));
+        let kind = match &self.body {
+            _ if is_typed => None,
+            Value::Null => None,
+            Value::String(_) => Some("text/plain; charset=utf-8"),
+            _ => Some("application/json"),
+        };
+        let kind = kind.map(|kind| ("content-type".to_owned(), kind.to_owned()));
+        // A page of another origin may read what its author meant it to.
+        let is_shared = self.headers.keys().any(|name| name.eq_ignore_ascii_case("access-control-allow-origin"));
+        let shared = (!is_shared).then(|| ("access-control-allow-origin".to_owned(), "*".to_owned()));
+        let stated = self.headers.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        stated.chain(kind).chain(shared).collect()
+    }
+
+    /// The first header that HTTP does not allow.
+    fn malformed(&self) -> Option<String> {
+        let is_name =
+            |name: &str| !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it));
+        let is_value = |value: &str| value.chars().all(|it| !it.is_control());
+        let bad = self.headers.iter().find(|(name, value)| !is_name(name) || !is_value(value));
+        bad.map(|(name, _)| excerpt(name, 60))
+    }
 }
 
 /// A rule for requests, as an operator writes it.
@@ -78,6 +146,18 @@ pub enum BadRequestRule {
         /// The start of what was seen, escaped.
         seen: String,
     },
+    /// No status of HTTP.
+    #[error("{seen} is no status from 100 to 599")]
+    Status {
+        /// Status as stated.
+        seen: u16,
+    },
+    /// A header that HTTP does not allow.
+    #[error("`{seen}` is no header of HTTP, or has a control character in its value")]
+    Header {
+        /// The start of its name, escaped.
+        seen: String,
+    },
     /// Pages may not load from where it leads.
     #[error("it rewrites into what pages may not load: {0}")]
     Target(Denied),
@@ -102,6 +182,8 @@ pub enum RequestVerdict {
     Deny(Denied),
     /// It may leave for this URL, which its page does not learn.
     Rewrite(Url),
+    /// It does not leave, and its page gets this answer.
+    Respond(Box<CannedResponse>),
 }
 
 /// A rule as read from its entry.
@@ -123,6 +205,7 @@ enum Action {
     Deny,
     /// The URL, and whether what a star stood for is added.
     Rewrite(String, bool),
+    Respond(Box<CannedResponse>),
 }
 
 /// Splits `scheme://host:port/path` before the path.
@@ -173,6 +256,15 @@ impl RequestRule {
             RequestAction::Allow => Action::Allow,
             RequestAction::Ask => Action::Ask,
             RequestAction::Deny => Action::Deny,
+            RequestAction::Respond(response) => {
+                if !(100..=599).contains(&response.status) {
+                    return Err(BadRequestRule::Status { seen: response.status });
+                }
+                if let Some(seen) = response.malformed() {
+                    return Err(BadRequestRule::Header { seen });
+                }
+                Action::Respond(response.clone())
+            }
             RequestAction::Rewrite(to) => {
                 let (fixed, is_open) = to.strip_suffix('*').map_or((to.as_str(), false), |fixed| (fixed, true));
                 let own = path.strip_suffix('*').map_or((path, false), |own| (own, true));
@@ -212,6 +304,29 @@ impl Policy {
     pub const fn gating(mut self, gate: Gate) -> Self {
         self.gate = Some(gate);
         self
+    }
+
+    /// With a rule for requests that counts before all others.
+    ///
+    /// # Errors
+    /// [`BadRequestRule`]
+    pub fn with_request(mut self, entry: &RequestEntry) -> Result<Self, BadRequestRule> {
+        let later = std::mem::take(&mut self.requests);
+        self.add_requests(std::slice::from_ref(entry)).map_err(|(_, bad)| bad)?;
+        self.requests.extend(later);
+        Ok(self)
+    }
+
+    /// Without the rules for this URL, as it was stated. Returns how many there were.
+    pub fn remove_requests(&mut self, url: &str) -> usize {
+        let before = self.requests.len();
+        self.requests.retain(|rule| rule.text != url);
+        before - self.requests.len()
+    }
+
+    /// The URLs of the rules for requests, in the order in which they count.
+    pub fn request_rules(&self) -> impl Iterator<Item = &str> {
+        self.requests.iter().map(|rule| rule.text.as_str())
     }
 
     /// Adds rules for requests.
@@ -295,6 +410,7 @@ impl Policy {
         match (&rule.action, rule.rewritten(&parsed)) {
             (Action::Allow, _) => RequestVerdict::Allow,
             (Action::Ask, _) => RequestVerdict::Ask(None),
+            (Action::Respond(response), _) => RequestVerdict::Respond(response.clone()),
             (Action::Rewrite(..), Some(Ok(to))) => match self.loading(to.as_str()) {
                 Err(denied) => RequestVerdict::Deny(denied),
                 // What is sent elsewhere still has an effect.
