@@ -1,10 +1,11 @@
 //! One agent: a tab, and the layers that act in it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::Browser;
+use cuebook_cdp::{Browser, PageError, TargetId};
 use cuebook_grammar::act::Act;
 use cuebook_grammar::action::Navigate;
 use cuebook_grammar::deadline::Deadline;
@@ -18,10 +19,12 @@ use cuebook_grammar::seam::{PageModeler, Redactor, Repair, RepairBudget, RepairC
 use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rungs, Sight, Work};
 
 use crate::browser::Tab;
+use crate::context::BrowserContext;
 use crate::egress::reach;
-use crate::error::AgentError;
+use crate::error::{AgentError, StorageError};
 use crate::events::{AgentEvents, EventSender};
 use crate::fresh;
+use crate::journal::Journal;
 use crate::keeping::{Keeping, RunStorage};
 
 /// Layers as trait objects: an agent has one type, whatever its layers are.
@@ -86,7 +89,8 @@ pub struct Agent {
     pub(crate) sight: Sight,
     pub(crate) events: EventSender,
     /// Origins whose local storage was restored.
-    pub(crate) restored: Vec<String>,
+    pub(crate) restored: Arc<Mutex<Vec<String>>>,
+    pub(crate) journal: Option<Arc<Journal>>,
 }
 
 impl fmt::Debug for Agent {
@@ -247,6 +251,28 @@ impl Agent {
     #[must_use]
     pub fn browser(&self) -> Option<&Arc<Browser>> {
         self.tab.as_ref().map(|tab| &tab.browser)
+    }
+
+    /// The browser context of its tabs: state, settings, console and requests.
+    ///
+    /// # Errors
+    /// [`PageError::Gone`] if the current tab is gone, or there is no browser.
+    pub fn context(&self) -> Result<BrowserContext, PageError> {
+        let browser = self.browser().ok_or(PageError::Gone)?.clone();
+        let page = browser.page(&TargetId::from(self.page.as_str())).ok_or(PageError::Gone)?;
+        let (restored, journal) = (self.restored.clone(), self.journal.clone());
+        Ok(BrowserContext { browser, page, restored, journal })
+    }
+
+    /// Writes cookies and local storage to a file, as [`BrowserContext::save_storage`].
+    ///
+    /// # Errors
+    /// [`StorageError`]. An existing file is then as it was.
+    pub async fn save_storage(&self, path: impl AsRef<Path>) -> Result<(), StorageError> {
+        if self.browser().is_none() {
+            return Err(StorageError::NoBrowser);
+        }
+        self.context()?.save_storage(path).await.map(drop)
     }
 
     /// The current policy, with the origins that were opened.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{TargetId, Window};
+use cuebook_cdp::{Emulation, TargetId, Window};
 use cuebook_datalayer::{MemoryLog, ValueRedactor};
 use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::PageId;
@@ -28,6 +28,7 @@ use crate::agent::{Agent, Repairs};
 use crate::browser::{BrowserSource, Containment, Tab, installed};
 use crate::error::AgentError;
 use crate::events::{EventSender, Forwarding};
+use crate::journal::Journal;
 use crate::keeping::Keeping;
 use crate::live::Live;
 use crate::storage::StorageState;
@@ -58,6 +59,8 @@ pub struct AgentBuilder {
     headed: Option<bool>,
     viewport: Option<(u32, u32)>,
     storage: Option<PathBuf>,
+    emulation: Option<Emulation>,
+    has_journal: bool,
     containment: Option<Containment>,
     page: Option<PageId>,
     policy: Policy,
@@ -129,6 +132,20 @@ impl AgentBuilder {
     /// [`Agent::save_storage`] writes, before anything is opened.
     pub fn storage(mut self, file: impl Into<PathBuf>) -> Self {
         self.storage = Some(file.into());
+        self
+    }
+
+    /// Language, time zone, place, device and colours of the pages of the agent's browser context. Default: the machine's.
+    pub fn emulation(mut self, emulation: Emulation) -> Self {
+        self.emulation = Some(emulation);
+        self
+    }
+
+    /// Keeps what pages write to their consoles, and their requests, for [`BrowserContext::console`](crate::BrowserContext::console)
+    /// and [`requests`](crate::BrowserContext::requests). Costs
+    /// a message on the wire for each. Default: off.
+    pub const fn journal(mut self, is_on: bool) -> Self {
+        self.has_journal = is_on;
         self
     }
 
@@ -320,13 +337,19 @@ impl AgentBuilder {
             .with_handler(handler);
         let restored = storage.as_ref().map(StorageState::origins).unwrap_or_default();
         let (budgets, sight) = (self.budgets, self.sight);
-        let agent = Agent { controller, keeping, redactor, tab, page, policy, budgets, sight, events, restored };
+        let (restored, journal) = (Arc::new(Mutex::new(restored)), None);
+        let mut agent =
+            Agent { controller, keeping, redactor, tab, page, policy, budgets, sight, events, restored, journal };
         let page = agent.browser().and_then(|browser| browser.page(&TargetId::from(agent.page.as_str())));
         if let (Some(storage), Some(browser), Some(page)) = (storage, agent.browser(), page)
             && let Err(error) = storage.restore(browser, &page, Instant::now() + STARTING).await
         {
             agent.close().await.ok();
             return Err(error.into());
+        }
+        if let Err(error) = settle(&mut agent, self.emulation, self.has_journal).await {
+            agent.close().await.ok();
+            return Err(error);
         }
         Ok(agent)
     }
@@ -356,6 +379,8 @@ impl AgentBuilder {
             ("containment", is_contained && has_other_proxy, "the launch options name another proxy"),
             ("storage", self.storage.is_some() && is_replaced, "there is no browser"),
             ("storage", self.storage.is_some() && is_handed_over, "the browser is the one that a person uses"),
+            ("emulation", self.emulation.is_some() && is_replaced, "there is no browser"),
+            ("journal", self.has_journal && is_replaced, "there is no browser"),
             ("page", self.page.is_some() && !takes_page, "this source of a browser takes no tab by its id"),
             ("modeler_options", self.modeler_options.is_some() && modeler, "the page modeler is replaced"),
             ("executor_options", self.executor_options.is_some() && executor, replaced),
@@ -368,6 +393,26 @@ impl AgentBuilder {
             None => Ok(()),
         }
     }
+}
+
+/// Gives the browser context of an agent its settings, and the permissions of the policy. Nothing of somebody else's
+/// browser is granted.
+async fn settle(agent: &mut Agent, emulation: Option<Emulation>, has_journal: bool) -> Result<(), AgentError> {
+    if let Some(emulation) = emulation {
+        agent.context()?.emulate(emulation).await?;
+    }
+    if !agent.policy.permissions().is_empty() {
+        let context = agent.context()?;
+        let is_ours = context.browser.handed_over().is_none();
+        for permission in agent.policy.permissions().iter().filter(|_| is_ours) {
+            context.permit(&permission.name, &permission.origin, true).await?;
+        }
+    }
+    if has_journal {
+        let context = agent.context()?;
+        agent.journal = Some(Arc::new(Journal::of(&context.browser, &context.page, agent.redactor.clone())));
+    }
+    Ok(())
 }
 
 /// The source with a window and a viewport as stated.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use cuebook_cdp::{AttachError, CallError, DiscoverError, GotoError, LaunchError, PageError, WorldError};
+use cuebook_cdp::{
+    AttachError, CallError, DiscoverError, EmulationError, GotoError, LaunchError, PageError, WorldError,
+};
 use cuebook_grammar::policy::Denied;
 use cuebook_grammar::seam::boxed::BoxError;
 
@@ -38,6 +40,12 @@ pub enum AgentError {
     /// A tab cannot be opened or closed.
     #[error(transparent)]
     Tab(#[from] PageError),
+    /// The pages cannot be given these settings.
+    #[error(transparent)]
+    Emulation(#[from] EmulationError),
+    /// The browser refused a permission, or to print.
+    #[error("the browser refused: {0}")]
+    Refused(#[source] CallError),
     /// The browser did not close in time, and was killed.
     #[error(transparent)]
     Close(#[from] CallError),

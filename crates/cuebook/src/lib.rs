@@ -36,6 +36,7 @@
 mod agent;
 mod browser;
 mod builder;
+mod context;
 mod contexts;
 mod detect;
 pub mod egress;
@@ -44,6 +45,7 @@ mod error;
 mod events;
 mod extract;
 pub mod fresh;
+mod journal;
 mod keeping;
 mod live;
 #[cfg(feature = "eval")]
@@ -60,18 +62,22 @@ mod tools;
 pub use agent::Agent;
 pub use browser::{BrowserSource, Containment, Isolation, Tab, launch_under};
 pub use builder::{AgentBuilder, SETTLING, upload_roots};
+pub use context::BrowserContext;
 pub use contexts::Contexts;
 pub use detect::Detected;
 pub use error::{AgentError, StorageError};
 pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
+pub use journal::{ConsoleMessage, RequestDetails, RequestEntry};
 pub use live::Live;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 pub use session::Session;
+pub use storage::CookieEntry;
 #[cfg(feature = "models")]
 pub use tools::PageTools;
 
 pub use cuebook_cdp as cdp;
+pub use cuebook_cdp::{ColorScheme, Device, Emulation, Geolocation};
 pub use cuebook_datalayer as datalayer;
 #[cfg(feature = "models")]
 pub use cuebook_decoding as decoding;

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use cuebook_cdp::PageError;
 use cuebook_grammar::act::Act;
 use cuebook_grammar::action::Navigate;
 use cuebook_grammar::id::PageId;
@@ -13,6 +14,7 @@ use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work};
 
 use crate::agent::Agent;
 use crate::builder::STARTING;
+use crate::context::BrowserContext;
 use crate::egress::reach;
 use crate::error::AgentError;
 use crate::events::AgentEvents;
@@ -177,10 +179,18 @@ impl Session {
     /// # Errors
     /// [`AgentError::Tab`] if the browser does not open it, or there is none.
     pub async fn new_tab(&mut self) -> Result<(), AgentError> {
-        let tab = self.agent.tab.as_ref().ok_or(cuebook_cdp::PageError::Gone)?;
+        let tab = self.agent.tab.as_ref().ok_or(PageError::Gone)?;
         let page = tab.another(Instant::now() + STARTING).await?;
         self.turn_to(page);
         Ok(())
+    }
+
+    /// The browser context of its tabs: state, settings, console and requests. What is done there is no step of the run.
+    ///
+    /// # Errors
+    /// [`PageError::Gone`] if the current tab is gone, or there is no browser.
+    pub fn context(&self) -> Result<BrowserContext, PageError> {
+        self.agent.context()
     }
 
     /// The folder of its log; `None` if it is kept in memory.

@@ -8,19 +8,22 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::paused::PausedRequest;
 use cuebook_cdp::protocol::browser_protocol::fetch::{EnableParams, FulfillRequestParams, RequestPattern};
-use cuebook_cdp::protocol::browser_protocol::network::{CookieParam, CookiePartitionKey, TimeSinceEpoch};
+use cuebook_cdp::protocol::browser_protocol::network::{
+    CookieParam, CookiePartitionKey, DeleteCookiesParams, TimeSinceEpoch,
+};
 use cuebook_cdp::protocol::browser_protocol::storage::{GetCookiesParams, SetCookiesParams};
-use cuebook_cdp::{Browser, Delivery, Page, PageError, TargetId, WaitUntil};
+use cuebook_cdp::{Browser, Delivery, Page, PageError, WaitUntil};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::agent::Agent;
+use crate::context::BrowserContext;
 use crate::error::StorageError;
 
 /// Time limit for reading or writing all storage.
@@ -63,7 +66,7 @@ struct Cookie {
 }
 
 /// A cookie as Chrome reports it, which may be newer than the generated types.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ChromeCookie {
     name: String,
@@ -227,34 +230,79 @@ async fn on_empty<T: DeserializeOwned>(
 const ENTRIES: &str = "() => { try { return Object.entries(localStorage).map(([name, value]) => ({ name, value })); } \
                        catch { return []; } }";
 
-impl Agent {
-    /// Writes the cookies of the agent's browser context, and the local storage of the origin of its page and of those that
-    /// were restored, to a file of Playwright's form, which [`AgentBuilder::storage`](crate::AgentBuilder::storage) takes.
-    /// The file holds credentials: it is readable by its owner only.
+/// A cookie, without its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CookieEntry {
+    /// Its name.
+    pub name: String,
+    /// Host that it is sent to; with a dot in front, also to those below it.
+    pub domain: String,
+    /// Paths that it is sent with begin so.
+    pub path: String,
+    /// Seconds since 1970 until it expires; absent for a cookie of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<f64>,
+    /// `true` if scripts cannot read it.
+    #[serde(default)]
+    pub http_only: bool,
+    /// `true` if it is sent over HTTPS only.
+    #[serde(default)]
+    pub secure: bool,
+    /// `Strict`, `Lax` or `None`, where it states one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_site: Option<String>,
+}
+
+impl From<ChromeCookie> for CookieEntry {
+    fn from(cookie: ChromeCookie) -> Self {
+        let ChromeCookie { name, domain, path, expires, http_only, secure, same_site, .. } = cookie;
+        Self { name, domain, path, expires: (expires >= 0.0).then_some(expires), http_only, secure, same_site }
+    }
+}
+
+async fn cookies(page: &Page, until: Instant) -> Result<Vec<ChromeCookie>, StorageError> {
+    #[derive(Deserialize)]
+    struct Reply {
+        cookies: Vec<ChromeCookie>,
+    }
+    Ok(page.session().request(GetCookiesParams::default(), until).await?.parse::<Reply>()?.cookies)
+}
+
+impl BrowserContext {
+    /// The browser and the page, if their storage is ours to read and write.
+    fn own(&self) -> Result<(&Browser, &Page), StorageError> {
+        if self.browser.handed_over().is_some() {
+            Err(StorageError::HandedOver)
+        } else {
+            Ok((&self.browser, &self.page))
+        }
+    }
+
+    fn restored(&self) -> MutexGuard<'_, Vec<String>> {
+        self.restored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the cookies, and the local storage of the origin of its page and of those that
+    /// were restored, to a file of Playwright's form, which [`AgentBuilder::storage`](crate::AgentBuilder::storage) and
+    /// [`load_storage`](Self::load_storage) take. The file holds credentials: it is readable by its owner only. Returns
+    /// the cookies in it.
     ///
     /// ```no_run
     /// # async fn run(agent: &mut cuebook::Agent) -> Result<(), Box<dyn std::error::Error>> {
     /// agent.run("Log in as ann with password correct-horse").await?;
-    /// agent.save_storage("state.json").await?;
+    /// agent.context()?.save_storage("state.json").await?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// [`StorageError`]. An existing file is then as it was.
-    pub async fn save_storage(&self, path: impl AsRef<Path>) -> Result<(), StorageError> {
-        #[derive(Deserialize)]
-        struct Reply {
-            cookies: Vec<ChromeCookie>,
-        }
+    pub async fn save_storage(&self, path: impl AsRef<Path>) -> Result<Vec<CookieEntry>, StorageError> {
         let until = Instant::now() + PATIENCE;
-        let browser = &self.tab.as_ref().ok_or(StorageError::NoBrowser)?.browser;
-        if browser.handed_over().is_some() {
-            return Err(StorageError::HandedOver);
-        }
-        let page = browser.page(&TargetId::from(self.page.as_str())).ok_or(PageError::Gone)?;
-        let reply = page.session().request(GetCookiesParams::default(), until).await?;
-        let cookies = reply.parse::<Reply>()?.cookies.into_iter().map(Cookie::from).collect();
+        let (browser, page) = self.own()?;
+        let cookies = cookies(page, until).await?;
 
         // Frames of other sites have a storage of their own below this page, which is none of their site's.
         let main = page.main_frame();
@@ -264,12 +312,13 @@ impl Agent {
         if let Some(origin) = origin {
             stored.insert(origin, page.world(&main.id, until).await?.call(ENTRIES, &[], until).await?);
         }
-        let elsewhere: Vec<_> = self.restored.iter().filter(|origin| !stored.contains_key(*origin)).collect();
+        let mut elsewhere = self.restored().clone();
+        elsewhere.retain(|origin| !stored.contains_key(origin));
         if !elsewhere.is_empty() {
-            let empty = browser.new_page_beside(&page, "about:blank", until).await?;
+            let empty = browser.new_page_beside(page, "about:blank", until).await?;
             let read = async {
                 for origin in elsewhere {
-                    stored.insert(origin.clone(), on_empty(&empty, origin, ENTRIES, &[], until).await?);
+                    stored.insert(origin.clone(), on_empty(&empty, &origin, ENTRIES, &[], until).await?);
                 }
                 Ok::<_, StorageError>(())
             }
@@ -279,6 +328,69 @@ impl Agent {
         }
         let stored = stored.into_iter().filter(|(_, entries)| !entries.is_empty());
         let origins = stored.map(|(origin, local_storage)| OriginState { origin, local_storage }).collect();
-        StorageState { cookies, origins }.write(path.as_ref())
+        let entries = cookies.iter().cloned().map(CookieEntry::from).collect();
+        let cookies = cookies.into_iter().map(Cookie::from).collect();
+        StorageState { cookies, origins }.write(path.as_ref())?;
+        Ok(entries)
+    }
+
+    /// Adds the cookies and the local storage of a file of Playwright's form to what there is. A page
+    /// that is open sees them when it is loaded again. Returns how many cookies and origins there were.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub async fn load_storage(&self, path: impl AsRef<Path>) -> Result<(usize, usize), StorageError> {
+        let state = StorageState::read(path.as_ref())?;
+        let (cookies, origins) = (state.cookies.len(), state.origins());
+        let (browser, page) = self.own()?;
+        state.restore(browser, page, Instant::now() + PATIENCE).await?;
+        let count = origins.len();
+        let mut restored = self.restored();
+        for origin in origins {
+            if !restored.contains(&origin) {
+                restored.push(origin);
+            }
+        }
+        Ok((cookies, count))
+    }
+
+    /// The cookies, without their values.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub async fn cookies(&self) -> Result<Vec<CookieEntry>, StorageError> {
+        let (_, page) = self.own()?;
+        Ok(cookies(page, Instant::now() + PATIENCE).await?.into_iter().map(CookieEntry::from).collect())
+    }
+
+    /// Sets a cookie of the session for a URL.
+    ///
+    /// # Errors
+    /// [`StorageError::Cookie`] if the browser does not take it.
+    pub async fn set_cookie(&self, name: &str, value: &str, url: &str) -> Result<(), StorageError> {
+        let (_, page) = self.own()?;
+        let mut cookie = CookieParam::new(name, value);
+        cookie.url = Some(url.to_owned());
+        let set = page.session().call(SetCookiesParams::new(vec![cookie]), Instant::now() + PATIENCE).await;
+        set.map(drop).map_err(|source| StorageError::Cookie { name: name.to_owned(), domain: url.to_owned(), source })
+    }
+
+    /// Removes the cookies with this name, or all of them. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub async fn clear_cookies(&self, name: Option<&str>) -> Result<usize, StorageError> {
+        let until = Instant::now() + PATIENCE;
+        let (_, page) = self.own()?;
+        let known = cookies(page, until).await?;
+        let meant: Vec<_> = known.iter().filter(|cookie| name.is_none_or(|name| cookie.name == name)).collect();
+        for cookie in &meant {
+            let mut params = DeleteCookiesParams::new(cookie.name.clone());
+            params.domain = Some(cookie.domain.clone());
+            params.path = Some(cookie.path.clone());
+            params.partition_key.clone_from(&cookie.partition_key);
+            page.session().call(params, until).await?;
+        }
+        Ok(meant.len())
     }
 }
