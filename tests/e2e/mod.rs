@@ -2,6 +2,7 @@
 
 mod cases;
 mod consents;
+mod context;
 mod contract;
 mod drift;
 mod durability;

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use cuebook::prelude::*;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Asker, Call, Handle, Progress, Request};
+use cuebook_session::{Answer, Asker, Call, Files, Handle, Progress, Request};
 use serde_json::{Value, json};
 
 /// A session on a page of the built-in site.
@@ -19,7 +19,7 @@ impl Desk {
         let runs = tempfile::tempdir()?;
         let (asker, questions) = Asker::new();
         let agent = Agent::builder().runs_in(runs.path()).confirm(asker).build().await?;
-        let handle = Handle::start(agent.begin().await?, questions, true);
+        let handle = Handle::start(agent.begin().await?, questions, true, Files::Anywhere);
         let url = site.url(path);
         let desk = Self { site, handle, _runs: runs };
         let answer = desk.call(Call::Open(url)).await?;

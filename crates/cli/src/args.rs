@@ -15,7 +15,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::parser::ValueSource;
 use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use cuebook::network::drift::Drifts;
-use cuebook::{Containment, Engine};
+use cuebook::{ColorScheme, Containment, Device, Emulation, Engine, Geolocation};
 use cuebook_datalayer::traffic::Setting;
 use cuebook_decoding::emit::Target;
 use cuebook_export::{Format, Redaction};
@@ -147,12 +147,50 @@ pub(crate) struct BrowserArgs {
     /// Start Chrome without its sandbox; implied for root
     #[arg(long, conflicts_with = "cdp")]
     pub(crate) no_sandbox: bool,
+    #[command(flatten)]
+    pub(crate) pages: EmulationArgs,
     /// Needs of the run's traffic; no flag.
     #[arg(skip)]
     pub(crate) wire: Wire,
     /// Directory where a launched browser puts downloads, for the run to keep; no flag.
     #[arg(skip)]
     pub(crate) downloads: Option<PathBuf>,
+}
+
+/// Settings that pages see in place of the machine's own.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Pages see")]
+pub(crate) struct EmulationArgs {
+    /// Screen, touch and user agent of a device, such as "Pixel 7" or "iPhone 15"
+    #[arg(long, value_name = "NAME", value_parser = device, env = "CUEBOOK_DEVICE", conflicts_with = "viewport")]
+    pub(crate) device: Option<Device>,
+    /// Language, such as de-DE
+    #[arg(long, value_name = "TAG", env = "CUEBOOK_LOCALE")]
+    pub(crate) locale: Option<String>,
+    /// Time zone, such as Europe/Berlin
+    #[arg(long, value_name = "ZONE", env = "CUEBOOK_TIMEZONE")]
+    pub(crate) timezone: Option<String>,
+    /// Place of the machine; a page learns it with --permission geolocation@ORIGIN
+    #[arg(long, value_name = "LAT,LON[,METRES]", allow_hyphen_values = true, env = "CUEBOOK_GEOLOCATION")]
+    pub(crate) geolocation: Option<Geolocation>,
+    /// Colours that the person prefers: light or dark
+    #[arg(long, value_name = "SCHEME", value_parser = color_scheme, env = "CUEBOOK_COLOR_SCHEME")]
+    pub(crate) color_scheme: Option<ColorScheme>,
+}
+
+impl EmulationArgs {
+    /// The settings; `None` if there are none.
+    pub(crate) fn emulation(&self) -> Option<Emulation> {
+        let emulation = Emulation {
+            device: self.device.clone(),
+            locale: self.locale.clone(),
+            timezone: self.timezone.clone(),
+            geolocation: self.geolocation,
+            color_scheme: self.color_scheme,
+            offline: false,
+        };
+        (emulation != Emulation::default()).then_some(emulation)
+    }
 }
 
 /// Needs of a run's traffic that its browser has to meet.
@@ -189,6 +227,9 @@ pub(crate) struct PolicyArgs {
     /// Allow opening the pages in a directory by file: URLs; can be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) file_root: Vec<PathBuf>,
+    /// Grant pages of an origin a permission, such as geolocation@https://maps.test; can be repeated
+    #[arg(long, value_name = "NAME@ORIGIN")]
+    pub(crate) permission: Vec<String>,
     /// Which steps run without confirmation
     #[arg(long, value_parser = profile(), default_value = "auto", env = "CUEBOOK_PROFILE")]
     pub(crate) profile: Profile,
@@ -235,6 +276,9 @@ pub(crate) struct SessionOptions {
     /// File in TOML that declares secrets, readable for you alone; plans name them by `credentialRef`
     #[arg(long, value_name = "FILE", env = "CUEBOOK_SECRETS")]
     pub(crate) secrets: Option<PathBuf>,
+    /// Begin with the cookies and the local storage of a file, as Playwright and --save-storage write it
+    #[arg(long, value_name = "FILE", conflicts_with = "tab", env = "CUEBOOK_STORAGE")]
+    pub(crate) storage: Option<PathBuf>,
     /// Time limit of a step, such as 500ms, 3s or 2m
     #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
     pub(crate) timeout: Option<Duration>,
@@ -257,8 +301,8 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) record: bool,
     /// Record the network traffic with its bodies, for `replay --offline`. Pages get fixed randomness, a clock that moves
-    /// with their timers, UTC and en-US
-    #[arg(long, conflicts_with = "cdp")]
+    /// with their timers, and UTC and en-US unless flags set others
+    #[arg(long, conflicts_with_all = ["cdp", "device", "geolocation", "color_scheme"])]
     pub(crate) record_network: bool,
     /// Change what pages get, for experiments: mixed, all, or kinds of drift such as changed-texts,overlays
     #[arg(long, value_name = "KINDS")]
@@ -269,6 +313,10 @@ pub(crate) struct RunOptions {
     /// Copy each file that a step downloads to this directory, under the name that the page suggests
     #[arg(long, value_name = "DIR", conflicts_with = "cdp")]
     pub(crate) downloads: Option<PathBuf>,
+    /// Save cookies and local storage to a file once the run is done, readable for you alone. A run that ends otherwise
+    /// leaves the file as it was
+    #[arg(long, value_name = "FILE", conflicts_with = "tab")]
+    pub(crate) save_storage: Option<PathBuf>,
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
@@ -1121,35 +1169,14 @@ impl Arguments {
 }
 
 /// The commands by what they are for.
-const GROUPS: [(&str, &[&str]); 6] = [
-    ("Act on pages", &["run", "exec", "observe"]),
-    (
-        "Hold a browser",
-        &[
-            "open",
-            "snapshot",
-            "click",
-            "type",
-            "select",
-            "press",
-            "hover",
-            "drag",
-            "upload",
-            "dialog",
-            "back",
-            "wait",
-            "find",
-            "read",
-            "screenshot",
-            "tab",
-            "batch",
-            "save",
-            "start",
-            "sessions",
-            "close",
-            "mcp",
-        ],
-    ),
+const GROUPS: [(&str, &[&str]); 11] = [
+    ("Run tasks and plans", &["run", "exec", "observe"]),
+    ("Hold a browser", &["open", "back", "batch", "save", "start", "sessions", "close", "mcp"]),
+    ("Look and read", &["snapshot", "find", "read", "screenshot", "pdf"]),
+    ("Act", &["click", "type", "select", "press", "hover", "drag", "upload", "dialog"]),
+    ("Wait and switch tabs", &["wait", "tab"]),
+    ("State and settings of a session", &["cookies", "state-save", "state-load", "emulate", "resize"]),
+    ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
     ("Read recorded runs", &["view", "report", "stats", "judge", "query", "export", "prune"]),
@@ -1166,7 +1193,7 @@ fn grouped(command: clap::Command) -> clap::Command {
                 Some(about) => about.to_string(),
                 None => "Print this message or the help of the given command".to_owned(),
             };
-            list.push_str(&format!("  {name:<10}{about}\n"));
+            list.push_str(&format!("  {name:<12}{about}\n"));
         }
         list.push('\n');
     }
@@ -1252,6 +1279,19 @@ fn page_url(text: &str) -> String {
         None => false,
     };
     if is_local { with("http").unwrap_or(url) } else { url }.to_string()
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    let names = || Device::names().collect::<Vec<_>>().join(", ");
+    Device::named(text).ok_or_else(|| format!("`{}` is no device: {}", crate::text::plain(text), names()))
+}
+
+fn color_scheme(text: &str) -> Result<ColorScheme, String> {
+    match text {
+        "light" => Ok(ColorScheme::Light),
+        "dark" => Ok(ColorScheme::Dark),
+        other => Err(format!("`{}` is neither light nor dark", crate::text::plain(other))),
+    }
 }
 
 fn viewport(text: &str) -> Result<(u32, u32), String> {

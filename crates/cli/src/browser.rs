@@ -60,9 +60,23 @@ pub(crate) async fn open_contexts(options: &SessionOptions) -> Result<Contexts, 
 }
 
 /// Opens a tab in a browser context of its own, under a policy.
-pub(crate) async fn open_context(contexts: &Contexts, policy: Policy) -> Result<Tab, Refusal> {
+pub(crate) async fn open_context(contexts: &Contexts, args: &BrowserArgs, policy: Policy) -> Result<Tab, Refusal> {
     let tab = contexts.tab(Instant::now() + BROWSER_PATIENCE).await.map_err(|error| refused(&error))?;
     tab.reach(policy);
+    emulated(tab, args).await
+}
+
+/// The tab, whose pages see what the flags say. One that cannot be given that is closed.
+async fn emulated(tab: Tab, args: &BrowserArgs) -> Result<Tab, Refusal> {
+    let Some(emulation) = args.pages.emulation() else { return Ok(tab) };
+    let set = match tab.context() {
+        Ok(context) => context.emulate(emulation).await,
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = set {
+        close_tab(tab).await;
+        return Err(Refusal::invalid(ErrorCode::Usage, with_sources(&error)));
+    }
     Ok(tab)
 }
 
@@ -81,6 +95,7 @@ async fn open_tab_within(args: &BrowserArgs, containment: Containment, limit: Du
         (None, _) => launch_options(args)?.into(),
     };
     let tab = Tab::open(source, containment, until).await.map_err(|error| refused(&error))?;
+    let tab = emulated(tab, args).await?;
     Ok(if args.wire.is_offline { tab.offline() } else { tab })
 }
 

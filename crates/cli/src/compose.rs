@@ -337,6 +337,9 @@ pub(crate) async fn perform(
         .artifacts(ArtifactStore::new(&dir, Some(redactor.clone())))
         .log(log)
         .secrets(secrets);
+    if let Some(storage) = &options.session.storage {
+        builder = builder.storage(storage);
+    }
     let terminal = Terminal::new(output.json);
     builder = match questions {
         Some(page) => builder.confirm(page.beside(terminal)),
@@ -361,6 +364,12 @@ pub(crate) async fn perform(
     };
     let report = agent.carry_out(request).await;
     let page = agent.page().clone();
+    // A good state is never replaced by that of a login which failed.
+    if let Some(path) = options.save_storage.as_ref().filter(|_| report.result == RunResult::Ok)
+        && let Err(error) = agent.save_storage(path).await
+    {
+        progress::say(&format!("note: the storage cannot be saved: {}", plain(&with_sources(&error))));
+    }
     drop(agent);
     if let Some(egress) = tab.egress().filter(|_| !output.quiet) {
         progress::say_denied(&egress.decisions().take());

@@ -47,6 +47,9 @@ pub(crate) fn policy(args: &PolicyArgs, grants: &[String], start: Option<&str>) 
     for entry in &args.read {
         policy = policy.reading(entry).map_err(|error| refuse(&error))?;
     }
+    for entry in &args.permission {
+        policy = policy.permitting(entry).map_err(|error| refuse(&error))?;
+    }
     if let Some(gate) = args.gate {
         policy = policy.gating(gate);
     }

@@ -87,7 +87,10 @@ impl Traffic {
             return Ok(Self::Live);
         }
         let viewport = options.session.browser.viewport.unwrap_or(VIEWPORT);
-        let setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
+        let mut setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
+        let pages = &options.session.browser.pages;
+        setting.timezone = pages.timezone.clone().unwrap_or(setting.timezone);
+        setting.locale = pages.locale.clone().unwrap_or(setting.locale);
         let log = TrafficLog::create(dir, &setting, Some(redactor))
             .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
         options.session.browser.wire.setting = Some(setting);

@@ -143,7 +143,7 @@ pub(crate) fn why_not(error: &RunError) -> String {
 }
 
 /// A text of the page between fences that it cannot close, so that none of its lines passes for one of ours.
-fn fenced(text: &str) -> String {
+pub(crate) fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{}\n{fence}", text.trim_end())

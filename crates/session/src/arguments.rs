@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 pub enum Form {
     /// A text of any length.
     Text,
+    /// The path of a file.
+    File,
     /// Either `true` or `false`.
     Flag,
     /// A number, whole or not.
@@ -62,7 +64,7 @@ fn object(arguments: &[Argument]) -> Value {
         .iter()
         .map(|argument| {
             let mut property = match argument.form {
-                Form::Text => json!({ "type": "string" }),
+                Form::Text | Form::File => json!({ "type": "string" }),
                 Form::Flag => json!({ "type": "boolean" }),
                 Form::Number => json!({ "type": "number" }),
                 Form::Texts => json!({ "type": "array", "items": { "type": "string" } }),
@@ -129,6 +131,10 @@ impl Arguments {
         self.0.get(name)
     }
 
+    pub(crate) fn members(&self) -> Map<String, Value> {
+        self.0.clone()
+    }
+
     pub(crate) fn objects(&self, name: &str) -> impl Iterator<Item = Self> {
         let objects = self.0.get(name).and_then(Value::as_array).into_iter().flatten();
         objects.filter_map(Value::as_object).map(|object| Self(object.clone()))
@@ -143,12 +149,14 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
         (Form::Number, Value::String(text)) if text.parse::<f64>().is_ok() => json!(text.parse::<f64>().ok()),
         (Form::Json, Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         (Form::Texts, Value::String(text)) => json!([text]),
-        (Form::Text, Value::Number(number)) => json!(number.to_string()),
+        (Form::Text | Form::File, Value::Number(number)) => json!(number.to_string()),
         (Form::Text, Value::Bool(flag)) => json!(flag.to_string()),
         (_, value) => value,
     };
     match (argument.form, &value) {
-        (Form::Text, Value::String(_)) | (Form::Flag, Value::Bool(_)) | (Form::Number, Value::Number(_)) => Ok(value),
+        (Form::Text | Form::File, Value::String(_))
+        | (Form::Flag, Value::Bool(_))
+        | (Form::Number, Value::Number(_)) => Ok(value),
         (Form::Json, Value::Object(_) | Value::Array(_)) => Ok(value),
         (Form::Texts, Value::Array(texts)) if texts.iter().all(Value::is_string) => Ok(value),
         (Form::One(words), Value::String(word)) if words.contains(&word.as_str()) => Ok(value),
@@ -161,7 +169,7 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
             });
             read.collect::<Result<Vec<_>, _>>().map(Value::Array)
         }
-        (Form::Text, other) => Err(unfit(other, "a text")),
+        (Form::Text | Form::File, other) => Err(unfit(other, "a text")),
         (Form::Flag, other) => Err(unfit(other, "true or false")),
         (Form::Number, other) => Err(unfit(other, "a number")),
         (Form::Texts, other) => Err(unfit(other, "a list of texts")),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A call, and the tab that it is for.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,46 @@ pub enum Call {
     SelectTab(String),
     /// Closes a tab, or the current one.
     CloseTab(Option<String>),
+    /// Looks at what surrounds the pages, or changes it.
+    Context(ContextCall),
+}
+
+/// A call about what surrounds the pages of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContextCall {
+    /// Saves cookies and local storage to a file.
+    SaveState(String),
+    /// Adds the cookies and the local storage of a file.
+    LoadState(String),
+    /// Lists the cookies.
+    Cookies,
+    /// Sets a cookie of the session.
+    SetCookie {
+        /// Name of the cookie.
+        name: String,
+        /// Value of the cookie.
+        value: String,
+        /// Address that it is set for.
+        url: String,
+    },
+    /// Removes the cookies of this name, or all.
+    ClearCookies(Option<String>),
+    /// Changes the settings that are named, as the arguments of `browser_emulate` name them.
+    Emulate(Map<String, Value>),
+    /// Lists messages of the console, of this level and those above it.
+    Console(String),
+    /// Lists requests, all or those whose URL has this text in it.
+    Requests(Option<String>),
+    /// Shows the request of this number, whole.
+    Request(f64),
+    /// Adds an entry of a policy's `requests`, before all others.
+    Route(Value),
+    /// Removes the entries for this URL.
+    Unroute(String),
+    /// Lists the entries.
+    Routes,
+    /// Saves the page as a PDF.
+    Pdf(String),
 }
 
 impl Request {

@@ -18,6 +18,7 @@ use url::{Host, Url};
 
 use crate::answer::{Answer, why_not};
 use crate::call::{Call, Request};
+use crate::context::{self, Files};
 use crate::tabs::Tabs;
 use crate::target::Target;
 
@@ -37,11 +38,12 @@ pub(crate) struct Desk {
     shown: HashMap<PageId, Observation>,
     /// Loopback addresses may be opened, as they were named.
     opens_loopback: bool,
+    files: Files,
 }
 
 impl Desk {
-    pub(crate) fn new(session: Session, opens_loopback: bool) -> Self {
-        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
+    pub(crate) fn new(session: Session, opens_loopback: bool, files: Files) -> Self {
+        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback, files }
     }
 
     pub(crate) fn into_session(self) -> Session {
@@ -82,6 +84,7 @@ impl Desk {
                 Err(why) => Answer::failed(why),
             },
             Call::CloseTab(name) => self.close_tab(name).await,
+            Call::Context(call) => return context::perform(&mut self.session, &self.files, call).await,
         };
         // A call that was interrupted still says what its page looks like.
         self.session.interrupt_by(Interrupt::default());

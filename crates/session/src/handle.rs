@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::answer::Answer;
 use crate::call::Request;
 use crate::consent::Question;
+use crate::context::Files;
 use crate::desk::Desk;
 
 /// The session has ended.
@@ -73,11 +74,12 @@ impl Drop for RunningCall {
 impl Handle {
     /// Gives a session to a task. `questions` is the other end of the [`Asker`](crate::Asker) that its agent was built
     /// with. With `opens_loopback`, addresses of this machine may be opened although the policy does not name them.
+    /// Files that calls name lie where `files` says.
     #[must_use]
-    pub fn start(session: Session, questions: mpsc::Receiver<Question>, opens_loopback: bool) -> Self {
+    pub fn start(session: Session, questions: mpsc::Receiver<Question>, opens_loopback: bool, files: Files) -> Self {
         let (jobs, receiver) = mpsc::channel(16);
         let log = session.log().map(str::to_owned);
-        tokio::spawn(serve(Desk::new(session, opens_loopback), receiver, questions));
+        tokio::spawn(serve(Desk::new(session, opens_loopback, files), receiver, questions));
         Self { jobs, log }
     }
 

@@ -17,6 +17,7 @@ mod call;
 #[cfg(unix)]
 mod client;
 mod consent;
+mod context;
 mod desk;
 mod handle;
 #[cfg(unix)]
@@ -25,19 +26,22 @@ mod registry;
 mod server;
 mod tabs;
 mod target;
+mod tool;
 mod tools;
 #[cfg(unix)]
 mod wire;
 
 pub use answer::{Answer, Picture};
 pub use arguments::{Argument, Form};
-pub use call::{Call, Request};
+pub use call::{Call, ContextCall, Request};
 #[cfg(unix)]
 pub use client::{Client, Reply};
 pub use consent::{Asker, Question};
+pub use context::Files;
 pub use handle::{Handle, Progress, RunningCall, SessionEnded};
 #[cfg(unix)]
 pub use registry::{BadName, Entry, Registry};
 #[cfg(unix)]
 pub use server::{Listener, serve};
-pub use tools::{Hint, Order, Tool, ToolSet, Verb};
+pub use tool::{Hint, Order, Tool, Verb};
+pub use tools::ToolSet;

@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 use crate::answer::Answer;
 use crate::handle::{Handle, Progress};
-use crate::tools::{Order, ToolSet};
+use crate::tool::Order;
+use crate::tools::ToolSet;
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
 /// Time for closing a browser.

@@ -30,14 +30,13 @@ pub(crate) struct VerbCall {
 }
 
 fn known() -> impl Iterator<Item = (&'static Tool, Verb)> {
-    ToolSet::Core.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
+    ToolSet::All.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
 }
 
 /// One command for each verb.
 pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
     known().map(|(tool, verb)| {
-        let mut command =
-            clap::Command::new(verb.name).about(about(tool)).visible_aliases(verb.aliases.iter().copied());
+        let mut command = clap::Command::new(verb.name).visible_aliases(verb.aliases.iter().copied());
         if !verb.places.is_empty() {
             let places = verb.places.iter().map(|place| kebab(place).to_uppercase()).collect::<Vec<_>>().join("> <");
             let help = verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place));
@@ -58,7 +57,8 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
         if verb.name == "close" {
             command = command.arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Close all sessions"));
         }
-        SessionName::augment_args(command)
+        // The group has words of its own.
+        SessionName::augment_args(command).about(about(tool)).long_about(tool.about)
     })
 }
 
@@ -69,7 +69,7 @@ fn flag(argument: &Argument) -> Arg {
         Form::Number => arg.value_name("NUMBER").value_parser(clap::value_parser!(f64)),
         Form::Texts => arg.value_name("TEXT").action(ArgAction::Append),
         Form::One(words) => arg.value_name("WORD").value_parser(words.to_vec()),
-        Form::Json => arg.value_name("FILE"),
+        Form::Json | Form::File => arg.value_name("FILE"),
         _ => arg.value_name("TEXT"),
     }
 }
@@ -89,6 +89,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
                 matches.get_many::<String>(argument.name).map(|texts| texts.map(|text| json!(text)).collect())
             }
             Form::Json => matches.get_one::<String>(argument.name).map(|path| document(path)).transpose()?,
+            Form::File => matches.get_one::<String>(argument.name).map(|path| absolute(path)),
             _ => matches.get_one::<String>(argument.name).map(|text| json!(text)),
         };
         arguments.extend(value.map(|value| (argument.name.to_owned(), value)));
@@ -111,6 +112,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
         let value = match place.form {
             Form::Texts => json!(std::mem::take(&mut words)),
             Form::Json => document(&words.remove(0))?,
+            Form::File => absolute(&words.remove(0)),
             _ => json!(words.remove(0)),
         };
         arguments.insert(place.name.to_owned(), value);
@@ -121,6 +123,11 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     }
     let is_for_all = verb.name == "close" && matches.get_flag("all");
     Ok(Some(VerbCall { name: SessionName::from_arg_matches(matches)?, tool: tool.name, arguments, is_for_all }))
+}
+
+/// A path from here, since the session may run in another folder.
+fn absolute(path: &str) -> Value {
+    json!(std::path::absolute(path).unwrap_or_else(|_| path.into()))
 }
 
 fn has_target(tool: &Tool) -> bool {

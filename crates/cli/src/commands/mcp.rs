@@ -10,7 +10,7 @@ use cuebook::{Agent, Contexts, Tab, fresh};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_mcp::{HttpOptions, Opener, serve_http, serve_stdio};
-use cuebook_session::{Asker, Handle, ToolSet};
+use cuebook_session::{Asker, Files, Handle, ToolSet};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -49,7 +49,7 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
         Tools::All => ToolSet::All,
     };
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
-    let opening = Opening { options: args.session, takes_pictures: false };
+    let opening = Opening { options: args.session, takes_pictures: false, is_of_shell: false };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
     let opener = SharedOpening { opening, contexts: Mutex::new(None) };
@@ -80,6 +80,8 @@ pub(crate) struct Opening {
     pub(crate) options: SessionOptions,
     /// A picture is taken before and after each step.
     pub(crate) takes_pictures: bool,
+    /// Whoever calls has a shell, and so names files wherever they are.
+    pub(crate) is_of_shell: bool,
 }
 
 impl Opening {
@@ -115,8 +117,15 @@ impl Opening {
             download_dir: downloads,
             ..ExecutorOptions::default()
         };
-        let agent = Agent::builder()
-            .browser(tab)
+        let mut agent = Agent::builder().browser(tab).journal(true);
+        if let Some(storage) = &options.storage {
+            agent = agent.storage(storage);
+        }
+        let files = match self.is_of_shell {
+            true => Files::Anywhere,
+            false => Files::In(cuebook::upload_roots(&policy)),
+        };
+        let agent = agent
             .budgets(budgets(options))
             .modeler_options(ModelerOptions { settling: SETTLING, ..ModelerOptions::default() })
             .executor_options(executor)
@@ -129,7 +138,7 @@ impl Opening {
             .map_err(|error| unusable(&error))?;
         let request = agent.request(Work::Session).map_err(|error| unusable(&error))?;
         let session = agent.begin_as(RunRequest { run_id, ..request }).await.map_err(|error| unusable(&error))?;
-        Ok(Handle::start(session, questions, opens_loopback))
+        Ok(Handle::start(session, questions, opens_loopback, files))
     }
 }
 
@@ -156,7 +165,7 @@ impl SharedOpening {
         }
         let (policy, opens_loopback) = self.opening.policy()?;
         let shared = self.browser().await?;
-        let tab = open_context(&shared, policy.clone()).await?;
+        let tab = open_context(&shared, &self.opening.options.browser, policy.clone()).await?;
         self.opening.session_in(tab, policy, opens_loopback).await
     }
 }

@@ -84,7 +84,8 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
     let idle = (!is_kept).then_some(args.idle);
-    let handle = Opening { options: args.options, takes_pictures: args.watch.watch }.session().await?;
+    let opening = Opening { options: args.options, takes_pictures: args.watch.watch, is_of_shell: true };
+    let handle = opening.session().await?;
     let view = match handle.log().filter(|_| args.watch.watch) {
         Some(log) => {
             let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;

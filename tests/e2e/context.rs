@@ -1,0 +1,183 @@
+//! What surrounds the pages of a session: settings, state, console, requests.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cuebook::prelude::*;
+use cuebook_session::{Answer, Asker, Call, Files, Handle, Order, Request, ToolSet};
+use cuebook_testkit::serve;
+use serde_json::{Value, json};
+
+/// Says what a page sees, and its frame of another site.
+const SEEN: &str = "<title>seen</title><p id=seen></p><iframe src='http://localhost:PORT/frame'></iframe><script>
+    const seen = () => [navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, devicePixelRatio,
+        matchMedia('(prefers-color-scheme: dark)').matches, /Pixel|Mobile/.test(navigator.userAgent),
+        navigator.maxTouchPoints, navigator.onLine].join(' ');
+    document.getElementById('seen').textContent = 'page ' + seen();
+    addEventListener('message', event => document.getElementById('seen').append(' frame ' + event.data));
+    navigator.geolocation.getCurrentPosition(
+        at => document.title = [at.coords.latitude, at.coords.longitude, at.coords.accuracy].join(' '),
+        () => document.title = 'nowhere');
+</script>";
+const FRAME: &str = "<script>parent.postMessage([navigator.language,
+    Intl.DateTimeFormat().resolvedOptions().timeZone, /Mobile/.test(navigator.userAgent)].join(' '), '*')</script>";
+/// Asks a server, writes to the console, and throws.
+const ASKS: &str = "<p id=said></p><script>
+    console.log('hello', 1); console.warn('careful'); console.error('broken');
+    fetch('/api/data', { method: 'POST', body: 'sent', headers: { authorization: 'Bearer hush', 'x-shown': 'yes' } })
+        .then(async answer => document.getElementById('said').textContent = answer.status + ' ' + await answer.text());
+    setTimeout(() => { throw new Error('uncaught') });
+</script>";
+
+struct Desk {
+    port: u16,
+    handle: Handle,
+    runs: tempfile::TempDir,
+}
+
+impl Desk {
+    async fn open(permission: Option<&str>) -> Result<Self> {
+        let port = serve([("/seen", SEEN), ("/frame", FRAME), ("/asks", ASKS), ("/api/data", "from the server")]);
+        let runs = tempfile::tempdir()?;
+        let (asker, questions) = Asker::new();
+        let mut policy = Policy::default();
+        if let Some(permission) = permission {
+            policy = policy.permitting(&permission.replace("PORT", &port.to_string()))?;
+        }
+        let agent = Agent::builder().runs_in(runs.path()).confirm(asker).policy(policy).journal(true).build().await?;
+        let handle = Handle::start(agent.begin().await?, questions, true, Files::In(Vec::new()));
+        Ok(Self { port, handle, runs })
+    }
+
+    async fn tool(&self, name: &str, arguments: Value) -> Result<Answer> {
+        let tool = ToolSet::All.tools().into_iter().find(|tool| tool.name == name).context("no such tool")?;
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        match tool.order(arguments).map_err(anyhow::Error::msg)? {
+            Order::Call(request) => Ok(self.handle.call(request).await?),
+            other => bail!("{other:?}"),
+        }
+    }
+
+    async fn ok(&self, name: &str, arguments: Value) -> Result<String> {
+        let answer = self.tool(name, arguments).await?;
+        ensure!(answer.error.is_none(), "{answer}");
+        Ok(answer.result.join("\n"))
+    }
+
+    async fn refused(&self, name: &str, arguments: Value) -> Result<String> {
+        self.tool(name, arguments).await?.error.context("it was not refused")
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Opens a page and waits for a text on it, and returns the page.
+    async fn shows(&self, path: &str, text: &str) -> Result<String> {
+        self.handle.call(Request::of(Call::Open(self.url(path)))).await?;
+        self.ok("browser_wait_for", json!({ "text": text })).await.with_context(|| format!("waiting for {text}"))?;
+        let page = self.handle.call(Request::of(Call::Look)).await?;
+        Ok(format!("{page}"))
+    }
+}
+
+#[tokio::test]
+async fn pages_frames_and_new_tabs_see_the_settings_until_they_are_taken_back() -> Result<()> {
+    let desk = Desk::open(Some("geolocation@http://127.0.0.1:PORT")).await?;
+    let plain = desk.shows("/seen", "frame ").await?;
+    ensure!(plain.contains(" 1 false false 0 true frame"), "a page is online: {plain}");
+    let berlin = json!({ "device": "pixel 7", "locale": "de-DE", "timezone": "Europe/Berlin", "colorScheme": "dark",
+        "geolocation": "52.5,-13.25,7" });
+    let said = desk.ok("browser_emulate", berlin).await?;
+    ensure!(said.contains("Pixel 7, 412x839") && said.contains("at 52.5,-13.25"), "{said}");
+    for wrong in [
+        json!({ "timezone": "Mars/Phobos" }),
+        json!({ "locale": "not a language" }),
+        json!({ "device": "brick" }),
+        json!({ "geolocation": "north" }),
+        json!({ "viewport": "0x5" }),
+    ] {
+        desk.refused("browser_emulate", wrong.clone()).await.with_context(|| wrong.to_string())?;
+    }
+    let expected = "page de-DE Europe/Berlin 2.625 true true 1 true frame de-DE Europe/Berlin true";
+    let seen = desk.shows("/seen", "frame de-DE").await?;
+    ensure!(seen.contains(expected) && seen.contains("52.5 -13.25 7"), "{seen}");
+    desk.ok("browser_tabs", json!({ "action": "new" })).await?;
+    ensure!(desk.shows("/seen", "frame de-DE").await?.contains(expected), "in another tab");
+
+    desk.ok("browser_emulate", json!({ "offline": "true" })).await?;
+    let answer = desk.tool("browser_navigate", json!({ "url": desk.url("/frame") })).await?;
+    ensure!(answer.error.is_some(), "{answer}");
+    let failed = desk.ok("browser_network_requests", json!({ "filter": "failed" })).await?;
+    ensure!(failed.contains("ERR_INTERNET_DISCONNECTED"), "{failed}");
+    desk.ok("browser_emulate", json!({ "reset": true })).await?;
+    let plain_again = desk.shows("/seen", "frame ").await?;
+    ensure!(plain_again.contains(" 1 false false 0 true frame"), "{plain_again}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn console_and_requests_are_listed_and_a_rule_answers_in_place_of_the_server() -> Result<()> {
+    let desk = Desk::open(None).await?;
+    ensure!(desk.shows("/asks", "200 from the server").await?.contains("from the server"));
+    let messages = desk.ok("browser_console_messages", json!({ "level": "warning" })).await?;
+    ensure!(messages.contains("\"careful\"") && messages.contains("\"broken\"") && messages.contains("uncaught"));
+    ensure!(!messages.contains("hello"), "{messages}");
+    let requests = desk.ok("browser_network_requests", json!({ "filter": "/api/data" })).await?;
+    let line = requests.lines().find(|line| line.contains("POST")).context(requests.clone())?;
+    let index: u64 = line.split('.').next().context("a number")?.parse()?;
+    let details = desk.ok("browser_network_requests", json!({ "index": index })).await?;
+    for shown in ["x-shown: yes", "authorization: [redacted]", "sent", "from the server"] {
+        ensure!(details.contains(shown), "no {shown:?} in {details}");
+    }
+    ensure!(!details.contains("hush"), "{details}");
+    desk.refused("browser_network_requests", json!({ "index": 9_999 })).await?;
+
+    let url = desk.url("/api/*");
+    let rule =
+        json!({ "url": url, "methods": ["POST"], "status": 503, "body": "{\"down\":true}", "headers": ["X-A: b"] });
+    desk.ok("browser_route", rule).await?;
+    ensure!(desk.ok("browser_route", json!({})).await?.contains("/api/*"));
+    ensure!(desk.shows("/asks", "503 {\"down\":true}").await?.contains("503"));
+    for wrong in [
+        json!({ "url": url, "status": 99 }),
+        json!({ "url": url, "headers": ["none"] }),
+        json!({ "url": "", "block": true }),
+    ] {
+        let is_refused = match desk.tool("browser_route", wrong.clone()).await {
+            Ok(answer) => answer.error.is_some(),
+            Err(_) => true,
+        };
+        ensure!(is_refused, "{wrong}");
+    }
+    desk.ok("browser_unroute", json!({ "url": url })).await?;
+    desk.refused("browser_unroute", json!({ "url": url })).await?;
+    desk.shows("/asks", "200 from the server").await?;
+
+    let saved = desk.ok("browser_pdf_save", json!({ "filename": "page.pdf" })).await?;
+    let path = saved.split(" to ").nth(1).context(saved.clone())?;
+    ensure!(path.starts_with(&desk.runs.path().display().to_string()), "{path}");
+    ensure!(std::fs::read(path)?.starts_with(b"%PDF-"));
+    desk.refused("browser_pdf_save", json!({ "filename": "../page.pdf" })).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn cookies_are_saved_cleared_and_loaded_and_their_values_are_never_shown() -> Result<()> {
+    let desk = Desk::open(None).await?;
+    desk.shows("/frame", "").await.ok();
+    let set = json!({ "action": "set", "name": "session", "value": "hush", "url": desk.url("/") });
+    desk.ok("browser_cookies", set).await?;
+    let listed = desk.ok("browser_cookies", json!({})).await?;
+    ensure!(listed.contains("\"session\" of 127.0.0.1/: session") && !listed.contains("hush"), "{listed}");
+    let saved = desk.ok("browser_storage_state", json!({ "filename": "state.json" })).await?;
+    ensure!(saved.contains("1 cookies") && !saved.contains("hush"), "{saved}");
+    desk.ok("browser_cookies", json!({ "action": "clear", "name": "other" })).await?;
+    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookies"));
+    ensure!(desk.ok("browser_cookies", json!({ "action": "clear" })).await?.contains("removed 1"));
+    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("0 cookies"));
+    desk.ok("browser_set_storage_state", json!({ "filename": "state.json" })).await?;
+    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookies"));
+    for file in ["/etc/hostname", "../state.json", "nowhere.json"] {
+        desk.refused("browser_set_storage_state", json!({ "filename": file })).await.context(file)?;
+    }
+    Ok(())
+}
