@@ -1,10 +1,19 @@
 //! What surrounds the pages of a session: settings, state, console, requests.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use anyhow::{Context as _, Result, bail, ensure};
 use cuebook::prelude::*;
+use cuebook::secrets::Secrets;
+use cuebook_grammar::policy::PolicyFile;
 use cuebook_session::{Answer, Asker, Call, Files, Handle, Order, Request, ToolSet};
 use cuebook_testkit::serve;
 use serde_json::{Value, json};
+
+use super::secrets::files;
 
 /// Says what a page sees, and its frame of another site.
 const SEEN: &str = "<title>seen</title><p id=seen></p><iframe src='http://localhost:PORT/frame'></iframe><script>
@@ -26,6 +35,64 @@ const ASKS: &str = "<p id=said></p><script>
         .then(async answer => document.getElementById('said').textContent = answer.status + ' ' + await answer.text());
     setTimeout(() => { throw new Error('uncaught') });
 </script>";
+
+/// A server that lets nobody in who does not say `ann:pa55word`. Counts those whom it let in.
+fn guarded() -> std::io::Result<(u16, Arc<AtomicUsize>)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let (port, entered) = (listener.local_addr()?.port(), Arc::new(AtomicUsize::new(0)));
+    let count = entered.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let head = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let is_known = head
+                .fold(false, |known, line| known || line.eq_ignore_ascii_case("authorization: basic YW5uOnBhNTV3b3Jk"));
+            count.fetch_add(usize::from(is_known), Ordering::SeqCst);
+            let (status, more) = match is_known {
+                true => ("200 OK", ""),
+                false => ("401 Unauthorized", "WWW-Authenticate: Basic realm=staging\r\n"),
+            };
+            let body = format!("<h1>{status}</h1>");
+            let length = body.len();
+            write!(&stream, "HTTP/1.1 {status}\r\n{more}Content-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok();
+        }
+    });
+    Ok((port, entered))
+}
+
+#[tokio::test]
+async fn a_server_that_wants_authentication_gets_the_secret_for_its_origin_and_no_other_one() -> Result<()> {
+    let ((port, entered), (other, strangers)) = (guarded()?, guarded()?);
+    let (origin, elsewhere) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{other}"));
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("secrets.toml");
+    std::fs::write(&file, format!("[staging]\nvalue = \"ann:pa55word\"\norigins = [\"{origin}\"]\n"))?;
+    #[cfg(unix)]
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let rule = |url: &str| json!({ "requests": [{ "url": url, "do": "allow", "basicAuth": "staging" }] }).to_string();
+    for (url, path, is_let_in) in
+        [(&origin, &origin, true), (&elsewhere, &elsewhere, false), (&origin, &elsewhere, false)]
+    {
+        let policy = Policy::default().with_file(&PolicyFile::read(&rule(url))?)?;
+        let secrets = Secrets::on(None).with_file(&file)?;
+        let mut agent = Agent::builder().policy(policy).secrets(secrets).runs_in(folder.path()).build().await?;
+        let opened = agent.open(&format!("{path}/")).await;
+        let page = agent.observe(Scope::View).await?;
+        agent.close().await?;
+        let text = render::text(&page, &TextOptions::default());
+        assert_eq!(text.contains("200 OK"), is_let_in, "{text}");
+        if url == &elsewhere {
+            let why = opened.map(drop).unwrap_err().to_string();
+            ensure!(why.contains("basicAuth") && why.contains("staging"), "{why}");
+        }
+    }
+    ensure!(entered.load(Ordering::SeqCst) > 0 && strangers.load(Ordering::SeqCst) == 0);
+    for path in files(folder.path())?.into_iter().filter(|path| *path != file) {
+        let bytes = std::fs::read(&path)?;
+        let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        ensure!(!has("pa55word") && !has("YW5uOnBhNTV3b3Jk"), "{}", path.display());
+    }
+    Ok(())
+}
 
 struct Desk {
     port: u16,

@@ -210,7 +210,7 @@ impl SecretSource for Canary {
 }
 
 /// All files below a folder.
-fn files(folder: &FilePath) -> Result<Vec<std::path::PathBuf>> {
+pub(super) fn files(folder: &FilePath) -> Result<Vec<std::path::PathBuf>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

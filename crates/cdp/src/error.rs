@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 /// Why a session no longer answers.
@@ -114,6 +115,14 @@ impl CallError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
+    /// The profile to copy cannot be read.
+    #[error("the profile {} cannot be copied: {source}", .original.display())]
+    CopiedProfile {
+        /// The user data directory.
+        original: PathBuf,
+        /// Failure of the system.
+        source: std::io::Error,
+    },
     /// The profile directory could not be made.
     #[error("expected to create a profile under {root}")]
     Profile {

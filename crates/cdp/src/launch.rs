@@ -77,6 +77,9 @@ pub struct LaunchOptions {
     pub disabled_features: Vec<String>,
     /// The directory under which a fresh profile is made; created if missing.
     pub profile_root: PathBuf,
+    /// The user data directory of a person's Chrome that the fresh profile is a copy of: with its cookies, logins and
+    /// storage. The original is only read.
+    pub copied_profile: Option<PathBuf>,
     /// An HTTP proxy for everything, loopback included. Chrome then resolves no names and sends no UDP; arguments in
     /// `extra_args` that would change this are refused.
     pub proxy: Option<SocketAddr>,
@@ -114,6 +117,7 @@ impl LaunchOptions {
             extra_args: Vec::new(),
             disabled_features: Vec::new(),
             profile_root: profile_root.into(),
+            copied_profile: None,
             proxy: None,
             namespace: None,
             accept_downloads: None,
@@ -172,9 +176,14 @@ const QUIET: [&str; 26] = [
     "--use-mock-keychain",
 ];
 
+/// Those that keep Chrome from the keys of the person who uses the machine.
+const KEYS: [&str; 2] = ["--password-store=basic", "--use-mock-keychain"];
+
 impl LaunchOptions {
     fn args(&self, profile: &Path) -> Vec<OsString> {
-        let mut args: Vec<OsString> = QUIET.iter().map(OsString::from).collect();
+        // The cookies of a copied profile are encrypted by the key of its person.
+        let is_kept = |arg: &&&str| self.copied_profile.is_none() || !KEYS.contains(arg);
+        let mut args: Vec<OsString> = QUIET.iter().filter(is_kept).map(OsString::from).collect();
         let features: Vec<&str> =
             [DISABLED_FEATURES].into_iter().chain(self.disabled_features.iter().map(String::as_str)).collect();
         args.push(features.join(",").into());
@@ -288,6 +297,10 @@ impl Chrome {
         }
         let profile = ProfileDir::create(&options.profile_root)
             .map_err(|source| LaunchError::Profile { root: options.profile_root.clone(), source })?;
+        if let Some(original) = &options.copied_profile {
+            let failed = |source| LaunchError::CopiedProfile { original: original.clone(), source };
+            profile.fill_from(original).map_err(failed)?;
+        }
         let mut command = Command::new(&options.binary.path);
         command.args(options.args(profile.path())).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         for variable in &options.withheld_variables {

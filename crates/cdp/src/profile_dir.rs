@@ -68,6 +68,16 @@ impl ProfileDir {
         &self.path
     }
 
+    /// Copies what a person's profile has: cookies, logins, storage and settings, not its caches. The original is only
+    /// read. Links are left out, and what vanishes meanwhile.
+    pub(crate) fn fill_from(&self, original: &Path) -> io::Result<()> {
+        if !original.join("Local State").is_file() {
+            let expected = "no user data directory of Chrome: it has no file `Local State`";
+            return Err(io::Error::new(io::ErrorKind::NotFound, expected));
+        }
+        copy(original, &self.path)
+    }
+
     /// Records the browser that uses it.
     pub(crate) fn used_by(&self, browser: u32) -> io::Result<()> {
         self.write(Some(Process::of(browser)))
@@ -92,6 +102,48 @@ impl Drop for ProfileDir {
         }
         let _ = fs::remove_file(&self.lock_path);
     }
+}
+
+/// Parts of a profile that Chrome makes again, or that belong to the process that has it open.
+const LEFT_OUT: [&str; 18] = [
+    "BrowserMetrics",
+    "Cache",
+    "Code Cache",
+    "Crash Reports",
+    "Crashpad",
+    "DawnGraphiteCache",
+    "DawnWebGPUCache",
+    "DevToolsActivePort",
+    "GPUCache",
+    "GrShaderCache",
+    "GraphiteDawnCache",
+    "OptimizationGuidePredictionModels",
+    "Safe Browsing",
+    "ShaderCache",
+    "Sessions",
+    "component_crx_cache",
+    "lockfile",
+    "optimization_guide_model_store",
+];
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_left_out = name.to_str().is_some_and(|name| LEFT_OUT.contains(&name) || name.starts_with("Singleton"));
+        let (kind, copied) = (entry.file_type()?, to.join(&name));
+        let done = match kind {
+            _ if is_left_out => Ok(()),
+            kind if kind.is_dir() => create_private(&copied).and_then(|()| copy(&entry.path(), &copied)),
+            kind if kind.is_file() => fs::copy(entry.path(), &copied).map(drop),
+            _ => Ok(()),
+        };
+        match done {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

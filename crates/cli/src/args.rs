@@ -101,6 +101,7 @@ pub(crate) enum Command {
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
     Query(QueryArgs),
     /// Start a session with a browser, policy and time limits of its own; other commands start one without flags
+    #[command(visible_alias = "attach")]
     Start(Box<StartArgs>),
     /// Serve a session; `start` runs this
     #[command(hide = true)]
@@ -138,6 +139,10 @@ pub(crate) struct BrowserArgs {
     /// stays open
     #[arg(long, value_name = "TITLE|URL", requires = "cdp", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) tab: Option<String>,
+    /// Start with a copy of the profile of a person's Chrome, its user data directory: cookies, logins and storage. The
+    /// original is only read
+    #[arg(long, value_name = "DIR", env = "CUEBOOK_PROFILE_COPY", conflicts_with = "cdp")]
+    pub(crate) copy_profile: Option<PathBuf>,
     /// Show the browser window
     #[arg(long, env = "CUEBOOK_HEADED", conflicts_with = "cdp")]
     pub(crate) headed: bool,

@@ -111,6 +111,7 @@ pub(crate) fn launch_options(args: &BrowserArgs) -> Result<LaunchOptions, Refusa
     options.window = if args.headed { Window::Headed } else { Window::Headless };
     options.accept_downloads.clone_from(&args.downloads);
     options.viewport = args.viewport.unwrap_or(VIEWPORT);
+    options.copied_profile.clone_from(&args.copy_profile);
     options.sandbox = if args.no_sandbox { Sandbox::Off } else { Sandbox::Default };
     if args.wire.is_drifting {
         options.disabled_features.extend(DISABLED_FEATURES.map(ToOwned::to_owned));

@@ -220,7 +220,8 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let until = deadline.within(now, span).instant();
         let browser = self.browser.clone();
         self.watch.get_or_insert_with(|| Watch::new(browser.events()));
-        let ready = match Holder::begin(&mut self.holder, &self.browser, step).await {
+        let own = (&self.secrets, self.redactor.as_deref());
+        let ready = match Holder::begin(&mut self.holder, &browser, step, own, Deadline::at(until)).await {
             Ok(()) => self.probe(page, until).await,
             Err(stop) => Err(stop),
         };

@@ -6,18 +6,26 @@
 //! - The session that holds them is the run's own: what other runs in the same browser hold stays theirs.
 //! - Between steps nobody is asked: requests wait for the next step, or for the end.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::paused::{PausedRequest, Request, answered};
-use cuebook_cdp::protocol::browser_protocol::fetch::{self, ContinueRequestParams, FailRequestParams, RequestPattern};
+use cuebook_cdp::protocol::browser_protocol::fetch::{
+    self, ContinueRequestParams, FailRequestParams, HeaderEntry, RequestPattern,
+};
 use cuebook_cdp::protocol::browser_protocol::network::{ErrorReason, ResourceType};
 use cuebook_cdp::{Browser, CallError, Delivery, EventQueue, RawEvent, Session};
+use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::{Author, BoundStep};
 use cuebook_grammar::policy::{Policy, RequestVerdict};
-use cuebook_grammar::seam::HeldRequest;
+use cuebook_grammar::seam::{HeldRequest, Redactor, SecretScope, SecretSource};
+use cuebook_grammar::secret::Secret;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::stop::{Part, call_stop, failed};
@@ -53,6 +61,8 @@ pub(crate) struct PendingRequest {
     id: String,
     /// Where it goes instead.
     to: Option<String>,
+    /// Its headers, if others are added.
+    headers: Option<Vec<HeaderEntry>>,
     is_decided: bool,
 }
 
@@ -60,7 +70,7 @@ impl PendingRequest {
     /// Lets the request leave, to `to` if that is set. A request that is dropped instead fails.
     pub(crate) fn release(mut self) {
         self.is_decided = true;
-        leave(&self.session, &self.id, self.to.as_deref());
+        leave(&self.session, &self.id, self.to.as_deref(), self.headers.take());
     }
 }
 
@@ -73,8 +83,9 @@ impl Drop for PendingRequest {
 }
 
 /// Commands are queued when they are called. A request that is gone needs none.
-fn leave(session: &Session, id: &str, to: Option<&str>) {
-    let params = ContinueRequestParams { url: to.map(str::to_owned), ..ContinueRequestParams::new(id.to_owned()) };
+fn leave(session: &Session, id: &str, to: Option<&str>, headers: Option<Vec<HeaderEntry>>) {
+    let params =
+        ContinueRequestParams { url: to.map(str::to_owned), headers, ..ContinueRequestParams::new(id.to_owned()) };
     drop(session.request(params, Instant::now() + ANSWER));
 }
 
@@ -88,14 +99,44 @@ fn fail(session: &Session, id: &str) {
 pub(crate) struct Holder {
     /// `true` if a decision is also requested for requests that no rule names.
     gated: Arc<AtomicBool>,
-    policy: Arc<Mutex<Policy>>,
+    rules: Arc<Mutex<Rules>>,
     session: Session,
     asked: Receiver<PendingRequest>,
 }
 
+/// The policy, and the values of the secrets that its rules name.
+#[derive(Debug)]
+struct Rules {
+    policy: Policy,
+    secrets: HashMap<CredentialRef, Secret>,
+}
+
+impl Rules {
+    /// The headers of a request, if a rule adds some.
+    fn headers(&self, request: &Request) -> Option<Vec<HeaderEntry>> {
+        let added = self.policy.added_headers(&request.method, &request.url)?;
+        let secret = added.basic_auth.as_ref().and_then(|name| self.secrets.get(name));
+        let basic =
+            secret.map(|secret| ("Authorization".to_owned(), format!("Basic {}", STANDARD.encode(secret.expose()))));
+        let stated = added.headers.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let added: Vec<(String, String)> = stated.chain(basic).collect();
+        let is_kept = |name: &str| !added.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+        let own =
+            request.headers().filter(|(name, _)| is_kept(name)).map(|(name, value)| HeaderEntry::new(name, value));
+        let own: Vec<HeaderEntry> = own.collect();
+        Some(own.into_iter().chain(added.into_iter().map(|(name, value)| HeaderEntry { name, value })).collect())
+    }
+}
+
 impl Holder {
     /// Makes the browser hold what the policy of the step names; nothing where it names nothing.
-    pub(crate) async fn begin(holder: &mut Option<Self>, browser: &Arc<Browser>, step: &BoundStep) -> Part<()> {
+    pub(crate) async fn begin<S: SecretSource>(
+        holder: &mut Option<Self>,
+        browser: &Arc<Browser>,
+        step: &BoundStep,
+        (secrets, redactor): (&S, Option<&dyn Redactor>),
+        deadline: Deadline,
+    ) -> Part<()> {
         let policy = step.policy();
         // The first step is the operator's, whoever plans the others.
         let effects = [Author::Operator, Author::Model].into_iter().any(|author| policy.gates_effects(author));
@@ -107,29 +148,32 @@ impl Holder {
             let stated = "the policy holds requests, which only a browser that was launched for the run can do";
             return if policy.states_requests() { failed(Stage::Bind, Cause::Unsupported, stated) } else { Ok(()) };
         }
-        let running = match holder {
-            Some(running) => {
-                running.follow(policy, effects).await.map_err(|error| call_stop(error, Stage::Bind))?;
-                running
+        let is_new = holder.as_ref().is_none_or(|running| locked(&running.rules).policy != *policy);
+        if is_new {
+            let secrets = resolved(policy, secrets, redactor, deadline).await?;
+            let rules = Rules { policy: policy.clone(), secrets };
+            match holder {
+                Some(running) => running.follow(rules, effects).await,
+                None => Self::new(browser, rules, effects).await.map(|begun| *holder = Some(begun)),
             }
-            None => {
-                let begun = Self::new(browser, policy, effects).await;
-                holder.insert(begun.map_err(|error| call_stop(error, Stage::Bind))?)
-            }
-        };
-        running.gated.store(policy.gates_effects(step.author()), Ordering::Release);
+            .map_err(|error| call_stop(error, Stage::Bind))?;
+        }
+        if let Some(running) = holder {
+            running.gated.store(policy.gates_effects(step.author()), Ordering::Release);
+        }
         Ok(())
     }
 
-    async fn new(browser: &Arc<Browser>, policy: &Policy, effects: bool) -> Result<Self, CallError> {
+    async fn new(browser: &Arc<Browser>, rules: Rules, effects: bool) -> Result<Self, CallError> {
         let until = Instant::now() + BEGIN;
         let session = browser.begin_session(until).await?;
         let queue = session.events(&["Fetch.requestPaused"], CAPACITY);
         let (sender, asked) = channel(QUESTIONS);
         let gated = Arc::new(AtomicBool::new(false));
-        let judged = Arc::new(Mutex::new(policy.clone()));
-        tokio::spawn(serve(queue, judged.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
-        session.request(enable(patterns(policy, effects)), until).await?;
+        let patterns = patterns(&rules.policy, effects);
+        let rules = Arc::new(Mutex::new(rules));
+        tokio::spawn(serve(queue, rules.clone(), gated.clone(), sender, (browser.clone(), session.clone())));
+        session.request(enable(patterns), until).await?;
         // Documents keep the way to the network that they were made with, and get another one when their own session
         // begins or ends to hold requests.
         let frames = browser.pages().into_iter().flat_map(|page| page.frames());
@@ -139,17 +183,14 @@ impl Holder {
         });
         // A document that is gone needs none.
         futures_util::future::join_all(renewed.collect::<Vec<_>>()).await;
-        Ok(Self { gated, policy: judged, session, asked })
+        Ok(Self { gated, rules, session, asked })
     }
 
-    /// Judges by another policy from now on, if it is another one.
-    async fn follow(&self, policy: &Policy, effects: bool) -> Result<(), CallError> {
-        let former = std::mem::replace(&mut *locked(&self.policy), policy.clone());
-        if former == *policy {
-            return Ok(());
-        }
+    /// Judges by other rules from now on.
+    async fn follow(&self, rules: Rules, effects: bool) -> Result<(), CallError> {
+        let patterns = patterns(&rules.policy, effects);
+        *locked(&self.rules) = rules;
         let until = Instant::now() + BEGIN;
-        let patterns = patterns(policy, effects);
         match patterns.is_empty() {
             // Without a pattern, everything would be held.
             true => self.session.request(fetch::DisableParams {}, until).await?,
@@ -175,14 +216,41 @@ const fn enable(patterns: Vec<RequestPattern>) -> fetch::EnableParams {
     fetch::EnableParams { patterns: Some(patterns), handle_auth_requests: None }
 }
 
-fn locked(policy: &Mutex<Policy>) -> MutexGuard<'_, Policy> {
-    policy.lock().unwrap_or_else(PoisonError::into_inner)
+/// The secrets that the rules of a policy name.
+async fn resolved<S: SecretSource>(
+    policy: &Policy,
+    secrets: &S,
+    redactor: Option<&dyn Redactor>,
+    deadline: Deadline,
+) -> Part<HashMap<CredentialRef, Secret>> {
+    let mut resolved = HashMap::new();
+    for (name, origin) in policy.request_secrets() {
+        let scope = SecretScope { page_origin: origin.clone(), origin, is_password_field: true };
+        let secret = match secrets.resolve(name, &scope, deadline).await {
+            Ok(secret) => secret,
+            Err(refusal) => {
+                let message = format!("basicAuth of the policy: {refusal}");
+                return failed(Stage::Bind, Cause::PolicyBlocked, message);
+            }
+        };
+        if let Some(redactor) = redactor {
+            redactor.learn(secret.expose());
+            // The password alone is as secret.
+            redactor.learn(secret.expose().split_once(':').map_or("", |(_, password)| password));
+        }
+        resolved.insert(name.clone(), secret);
+    }
+    Ok(resolved)
+}
+
+fn locked(rules: &Mutex<Rules>) -> MutexGuard<'_, Rules> {
+    rules.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Decides until the holder is dropped. What was held then fails before the session ends, which would release it.
 async fn serve(
     mut queue: EventQueue,
-    policy: Arc<Mutex<Policy>>,
+    rules: Arc<Mutex<Rules>>,
     gated: Arc<AtomicBool>,
     asks: Sender<PendingRequest>,
     (browser, session): (Arc<Browser>, Session),
@@ -194,22 +262,22 @@ async fn serve(
             () = asks.closed() => None,
         };
         match delivery {
-            Some(Delivery::Event(event)) => decide(&event, &locked(&policy), gated.load(Ordering::Acquire), &asks),
+            Some(Delivery::Event(event)) => decide(&event, &locked(&rules), gated.load(Ordering::Acquire), &asks),
             Some(Delivery::Lagged(missed)) => tracing::warn!(missed, "requests stay held: too many at once"),
             None => return browser.end_session(&session),
         }
     }
 }
 
-fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<PendingRequest>) {
+fn decide(event: &RawEvent, rules: &Rules, gated: bool, asks: &Sender<PendingRequest>) {
     let session = event.session();
     let Ok(PausedRequest { request_id: id, request, .. }) = event.parse::<PausedRequest>() else {
         tracing::warn!("a request stays held: its event cannot be read");
         return;
     };
-    match policy.requesting(&request.method, &request.url, gated) {
-        RequestVerdict::Allow => leave(session, &id, None),
-        RequestVerdict::Rewrite(to) => leave(session, &id, Some(to.as_str())),
+    match rules.policy.requesting(&request.method, &request.url, gated) {
+        RequestVerdict::Allow => leave(session, &id, None, rules.headers(&request)),
+        RequestVerdict::Rewrite(to) => leave(session, &id, Some(to.as_str()), None),
         RequestVerdict::Respond(response) => {
             let answer = answered(id, response.status, response.fields(), response.content().as_bytes());
             drop(session.request(answer, Instant::now() + ANSWER));
@@ -219,9 +287,10 @@ fn decide(event: &RawEvent, policy: &Policy, gated: bool, asks: &Sender<PendingR
             fail(session, &id);
         }
         RequestVerdict::Ask(to) => {
-            let (session, to) = (session.clone(), to.map(String::from));
+            let (session, to, headers) = (session.clone(), to.map(String::from), rules.headers(&request));
             // Without a receiver, and beyond the bound, it is dropped, and fails.
-            let _ = asks.try_send(PendingRequest { request: held(&request), session, id, to, is_decided: false });
+            let _ =
+                asks.try_send(PendingRequest { request: held(&request), session, id, to, headers, is_decided: false });
         }
     }
 }

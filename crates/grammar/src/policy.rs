@@ -41,7 +41,7 @@ pub use load::Opening;
 pub use origin::{BadOriginRule, OriginRule};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside, words as command_words};
 pub use permissions::{BadPermission, PagePermission};
-pub use requests::{BadRequestRule, CannedResponse, Gate, RequestAction, RequestEntry, RequestVerdict};
+pub use requests::{AddedHeaders, BadRequestRule, CannedResponse, Gate, RequestAction, RequestEntry, RequestVerdict};
 
 /// A refusal by the policy: which rule, and why. The rule is a stable code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]

@@ -160,7 +160,8 @@ impl SharedOpening {
     }
 
     async fn session(&self) -> Result<Handle, Refusal> {
-        if self.opening.options.browser.cdp.is_some() {
+        // Another context of a browser has nothing of its profile.
+        if self.opening.options.browser.cdp.is_some() || self.opening.options.browser.copy_profile.is_some() {
             return self.opening.session().await;
         }
         let (policy, opens_loopback) = self.opening.policy()?;

@@ -39,7 +39,8 @@ pub(crate) async fn start(args: StartArgs, output: Output) -> Exit {
             return Err(Refusal::invalid(ErrorCode::Usage, why));
         }
         // The same words again, but for the command and the name.
-        let flags: Vec<_> = std::env::args_os().skip_while(|word| word != "start").skip(1).collect();
+        let flags: Vec<_> =
+            std::env::args_os().skip_while(|word| word != "start" && word != "attach").skip(1).collect();
         spawn(&registry, &name, &flags).await?;
         let view = if args.watch.watch { page_of(&registry, &name).await } else { None };
         Ok((name, view))

@@ -15,6 +15,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{BadOriginRule, Consent, Denied, OriginRule, Policy, Rule};
+use crate::id::CredentialRef;
 use crate::plan::Author;
 use crate::profile::Profile;
 use crate::render::excerpt;
@@ -100,15 +101,15 @@ impl CannedResponse {
         let stated = self.headers.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         stated.chain(kind).chain(shared).collect()
     }
+}
 
-    /// The first header that HTTP does not allow.
-    fn malformed(&self) -> Option<String> {
-        let is_name =
-            |name: &str| !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it));
-        let is_value = |value: &str| value.chars().all(|it| !it.is_control());
-        let bad = self.headers.iter().find(|(name, value)| !is_name(name) || !is_value(value));
-        bad.map(|(name, _)| excerpt(name, 60))
-    }
+/// The first header that HTTP does not allow.
+fn malformed(headers: &BTreeMap<ShortText, ShortText>) -> Option<BadRequestRule> {
+    let is_letter = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(is_letter);
+    let is_value = |value: &str| value.chars().all(|it| !it.is_control());
+    let bad = headers.iter().find(|(name, value)| !is_name(name) || !is_value(value));
+    bad.map(|(name, _)| BadRequestRule::Header { seen: excerpt(name, 60) })
 }
 
 /// A rule for requests, as an operator writes it.
@@ -124,6 +125,13 @@ pub struct RequestEntry {
     /// Decision about the requests that the rule names.
     #[serde(rename = "do")]
     pub action: RequestAction,
+    /// Headers that they get, in place of their own of the same name, if they are allowed. They do not follow a redirect.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<ShortText, ShortText>,
+    /// The secret, `user:password`, that they authenticate with (HTTP Basic), if they are allowed. The rule then names one
+    /// origin, which the secret has to be for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basic_auth: Option<CredentialRef>,
 }
 
 /// A rule for requests that cannot be used.
@@ -156,6 +164,12 @@ pub enum BadRequestRule {
     #[error("`{seen}` is no header of HTTP, or has a control character in its value")]
     Header {
         /// The start of its name, escaped.
+        seen: String,
+    },
+    /// Headers for requests that do not leave as they are, or a secret for more than one origin.
+    #[error("`{seen}`: headers and basicAuth belong to rules with allow or ask, and basicAuth to one origin")]
+    Added {
+        /// The start of its URL, escaped.
         seen: String,
     },
     /// Pages may not load from where it leads.
@@ -195,7 +209,17 @@ pub(super) struct RequestRule {
     has_query: bool,
     methods: Vec<String>,
     action: Action,
+    added: AddedHeaders,
     text: String,
+}
+
+/// Headers that a rule adds to requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AddedHeaders {
+    /// Values by name, in place of the request's own.
+    pub headers: BTreeMap<ShortText, ShortText>,
+    /// The secret, `user:password`, for HTTP Basic.
+    pub basic_auth: Option<CredentialRef>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -260,8 +284,8 @@ impl RequestRule {
                 if !(100..=599).contains(&response.status) {
                     return Err(BadRequestRule::Status { seen: response.status });
                 }
-                if let Some(seen) = response.malformed() {
-                    return Err(BadRequestRule::Header { seen });
+                if let Some(bad) = malformed(&response.headers) {
+                    return Err(bad);
                 }
                 Action::Respond(response.clone())
             }
@@ -274,9 +298,17 @@ impl RequestRule {
                 Action::Rewrite(fixed.to_owned(), is_open)
             }
         };
+        if let Some(bad) = malformed(&entry.headers) {
+            return Err(bad);
+        }
+        let added = AddedHeaders { headers: entry.headers.clone(), basic_auth: entry.basic_auth.clone() };
+        let is_sent = matches!(action, Action::Allow | Action::Ask);
+        if added != AddedHeaders::default() && !is_sent || added.basic_auth.is_some() && origin.subdomains {
+            return Err(BadRequestRule::Added { seen: excerpt(&entry.url, 100) });
+        }
         let has_query = path.contains('?');
         let path = path.split('*').map(decoded).collect();
-        Ok(Self { origin, path, has_query, methods, action, text: entry.url.to_string() })
+        Ok(Self { origin, path, has_query, methods, action, added, text: entry.url.to_string() })
     }
 
     fn covers(&self, method: &str, url: &Url) -> bool {
@@ -322,6 +354,24 @@ impl Policy {
         let before = self.requests.len();
         self.requests.retain(|rule| rule.text != url);
         before - self.requests.len()
+    }
+
+    /// The headers that a request gets.
+    #[must_use]
+    pub fn added_headers(&self, method: &str, url: &str) -> Option<&AddedHeaders> {
+        let url = Url::parse(url).ok()?;
+        let rule = self.requests.iter().find(|rule| rule.covers(method, &url))?;
+        Some(&rule.added).filter(|added| **added != AddedHeaders::default())
+    }
+
+    /// The secrets that requests authenticate with, each with the origin that it goes to.
+    pub fn request_secrets(&self) -> impl Iterator<Item = (&CredentialRef, String)> {
+        self.requests.iter().filter_map(|rule| {
+            let OriginRule { scheme, host, port, .. } = &rule.origin;
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            let url = Url::parse(&format!("{scheme}://{host}{port}")).ok()?;
+            Some((rule.added.basic_auth.as_ref()?, url.origin().ascii_serialization()))
+        })
     }
 
     /// The URLs of the rules for requests, in the order in which they count.
@@ -449,6 +499,7 @@ mod tests {
             RequestVerdict::Ask(_) => "ask".to_owned(),
             RequestVerdict::Deny(denied) => denied.rule.as_str().to_owned(),
             RequestVerdict::Rewrite(to) => to.to_string(),
+            RequestVerdict::Respond(answer) => answer.status.to_string(),
         }
     }
 
@@ -529,5 +580,48 @@ mod tests {
         assert!(!gates(Profile::Auto, Author::Model) && !gates(Profile::SemiAuto, Author::Operator));
         let stated = |gate| Policy::new(Profile::SemiAuto).gating(gate).gates_effects(Author::Operator);
         assert!(stated(Gate::Effects) && !stated(Gate::Off));
+    }
+
+    #[test]
+    fn a_rule_answers_adds_headers_and_is_removed_again() {
+        let rule = |value: Value| serde_json::from_value::<RequestEntry>(value).unwrap();
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        let stock = rule(json!({ "url": "https://shop.test/stock", "do": { "respond": { "body": { "stock": 0 } } } }));
+        let auth =
+            rule(json!({ "url": "https://shop.test", "do": "allow", "headers": { "x-a": "b" }, "basicAuth": "ann" }));
+        let policy = policy.with_request(&auth).unwrap().with_request(&stock).unwrap();
+        let RequestVerdict::Respond(answer) = policy.requesting("GET", "https://shop.test/stock", true) else {
+            panic!("no answer");
+        };
+        assert_eq!((answer.status, answer.content().as_str()), (200, "{\"stock\":0}"));
+        assert!(answer.fields().contains(&("content-type".to_owned(), "application/json".to_owned())));
+        assert_eq!(policy.added_headers("GET", "https://shop.test/stock"), None, "the newest rule decides");
+        let added = policy.added_headers("POST", "https://shop.test/a").unwrap();
+        assert_eq!(added.basic_auth.as_ref().map(CredentialRef::as_str), Some("ann"));
+        let secrets: Vec<_> = policy.request_secrets().map(|(_, origin)| origin).collect();
+        assert_eq!(secrets, ["https://shop.test"]);
+        let mut policy = policy;
+        assert_eq!(policy.remove_requests("https://shop.test/stock"), 1);
+        assert_eq!(policy.requesting("GET", "https://shop.test/stock", false), RequestVerdict::Allow);
+
+        for (bad, expected) in [
+            (json!({ "url": "https://shop.test/", "do": { "respond": { "status": 99 } } }), "99 is no status"),
+            (
+                json!({ "url": "https://shop.test/", "do": { "respond": { "headers": { "a b": "c" } } } }),
+                "`a b` is no header",
+            ),
+            (
+                json!({ "url": "https://shop.test/", "do": "allow", "headers": { "a": "b\r\nc: d" } }),
+                "`a` is no header",
+            ),
+            (
+                json!({ "url": "https://shop.test/", "do": "deny", "headers": { "a": "b" } }),
+                "belong to rules with allow",
+            ),
+            (json!({ "url": "*.shop.test", "do": "allow", "basicAuth": "ann" }), "basicAuth to one origin"),
+        ] {
+            let error = Policy::default().with_request(&rule(bad.clone())).unwrap_err().to_string();
+            assert!(error.contains(expected), "{bad}: {error}");
+        }
     }
 }
