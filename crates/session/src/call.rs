@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A call, and the tab that it is for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The tab: its name, such as `t2`. `None` for the one where the last call ended.
     pub tab: Option<String>,
@@ -19,7 +20,7 @@ pub struct Request {
 ///
 /// A step is an object of the language, such as `{"type": "click", "targetRef": "c3"}`, whose `targetRef`, `to` and
 /// `within` may also be a [description](crate::Call::Act) of an element.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Opens an address in the current tab. `shop.test` is `https://shop.test`, and `localhost:8080` is
     /// `http://localhost:8080`.

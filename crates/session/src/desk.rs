@@ -44,6 +44,10 @@ impl Desk {
         Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
     }
 
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
     pub(crate) fn into_session(self) -> Session {
         self.session
     }
