@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use cuebook::prelude::*;
 use cuebook::secrets::Secrets;
 use cuebook_grammar::policy::PolicyFile;
-use cuebook_session::{Answer, Asker, Call, Files, Handle, Order, Request, ToolSet};
+use cuebook_session::{Answer, Asker, Call, Handle, Order, Request, ToolSet};
 use cuebook_testkit::serve;
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ impl Desk {
             policy = policy.permitting(&permission.replace("PORT", &port.to_string()))?;
         }
         let agent = Agent::builder().runs_in(runs.path()).confirm(asker).policy(policy).journal(true).build().await?;
-        let handle = Handle::start(agent.begin().await?, questions, true, Files::In(Vec::new()));
+        let handle = Handle::start(agent.begin().await?, questions, true);
         Ok(Self { port, handle, runs })
     }
 
@@ -118,7 +118,7 @@ impl Desk {
         let tool = ToolSet::All.tools().into_iter().find(|tool| tool.name == name).context("no such tool")?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         match tool.order(arguments).map_err(anyhow::Error::msg)? {
-            Order::Call(request) => Ok(self.handle.call(request).await?),
+            Order::Call(request) => Ok(self.handle.call(Request { is_confined: true, ..request }).await?),
             other => bail!("{other:?}"),
         }
     }

@@ -160,6 +160,124 @@ fn a_call_that_is_cancelled_ends_at_once_and_the_next_one_works() -> Result<()> 
     Ok(())
 }
 
+#[test]
+fn progress_goes_to_a_client_that_asks_for_it_grows_and_ends_before_the_answer() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &[])?;
+    let (opened, progress) = client.follow("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+    ensure!(!opened.is_error && !progress.is_empty(), "{opened:?} {progress:?}");
+    let count = json!({ "type": "click", "targetRef": "button \"Count\"" });
+    let (ran, progress) = client.follow("browser_run_plan", json!({ "plan": [count, count, count] }))?;
+    let numbers = || progress.iter().map(|one| one["progress"].as_f64().unwrap_or_default());
+    ensure!(!ran.is_error && numbers().is_sorted_by(|one, next| one < next), "{progress:?}");
+    let last = progress.last().context("no progress")?;
+    ensure!(last["progress"] == 3.0 && last["total"] == 3.0, "{last}");
+    ensure!(last["message"].as_str().is_some_and(|text| text.starts_with("ok: click button \"Count\"")), "{last}");
+    let (_, progress) = client.follow("browser_wait_for", json!({ "time": 2.5 }))?;
+    ensure!(progress.iter().any(|one| one["message"] == "2 s"), "{progress:?}");
+    let before = client.notifications.len();
+    client.call("browser_run_plan", json!({ "plan": [count] }))?;
+    client.call("browser_snapshot", json!({}))?;
+    assert_eq!(client.notifications.len(), before, "nobody asked");
+    Ok(())
+}
+
+#[test]
+fn the_roots_of_a_client_narrow_what_the_policy_opens_and_follow_its_changes() -> Result<()> {
+    let shop = Shop::open()?;
+    let folder = tempfile::tempdir()?;
+    let base = folder.path().canonicalize()?;
+    for (name, text) in [("own/a.txt", "own"), ("other/b.txt", "other")] {
+        std::fs::create_dir_all(base.join(name).parent().context("a folder")?)?;
+        std::fs::write(base.join(name), text)?;
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(base.join("other/b.txt"), base.join("own/linked.txt"))?;
+    let (out, opened) = (shop.runs().display().to_string(), base.display().to_string());
+    let flags = ["--out", &out, "--root", &opened];
+    let mut client = McpClient::with(&json!({ "roots": { "listChanged": true } }), &flags, shop.runs())?;
+    client.roots = vec![format!("file://{}", base.join("own").display())];
+    client.call("browser_navigate", json!({ "url": shop.url("/editors") }))?;
+    assert_eq!(client.asked_for_roots, 0, "no file was named");
+    let upload = |client: &mut McpClient, path: &str| {
+        client.call("browser_file_upload", json!({ "target": "css=input[type=file]", "paths": [path] }))
+    };
+    let outside = base.join("other/b.txt").display().to_string();
+    for path in [outside.as_str(), "../other/b.txt", "linked.txt", "/etc/passwd"] {
+        let refused = upload(&mut client, path)?;
+        ensure!(refused.is_error && refused.text.contains("the roots of the client are"), "{path}: {refused:?}");
+    }
+    let own = upload(&mut client, "a.txt")?;
+    ensure!(!own.is_error && client.asked_for_roots > 0, "{own:?}");
+    client.roots = vec![format!("file://{}", base.join("other").display()), "file:///etc".to_owned()];
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }))?;
+    let other = upload(&mut client, &outside)?;
+    ensure!(!other.is_error, "{other:?}");
+    let unopened = upload(&mut client, "/etc/hostname")?;
+    ensure!(
+        unopened.is_error && !unopened.text.contains("the roots of the client"),
+        "a root opens nothing: {unopened:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn the_schemas_have_the_ids_of_the_page_only_where_they_were_asked_for() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut client = server(&shop, &["--live-schema"])?;
+    assert_eq!(client.hello["capabilities"]["tools"]["listChanged"], true, "{:?}", client.hello);
+    let targets = |client: &mut McpClient| -> Result<serde_json::Value> {
+        let tools = client.request("tools/list", json!({}))?["tools"].take();
+        let click = tools.as_array().and_then(|all| all.iter().find(|tool| tool["name"] == "browser_click"));
+        Ok(click.context("no browser_click")?["inputSchema"]["properties"]["target"]["enum"].clone())
+    };
+    assert_eq!(targets(&mut client)?, json!(null));
+    let page = client.call("browser_navigate", json!({ "url": shop.url("/counter") }))?;
+    let ids = targets(&mut client)?;
+    let shown = ids.as_array().context("no ids")?.iter().filter_map(|id| id.as_str());
+    ensure!(
+        shown.clone().count() > 0 && shown.clone().all(|id| page.text.contains(&format!("[{id}]"))),
+        "{ids} {page:?}"
+    );
+    client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    client.call("browser_snapshot", json!({}))?;
+    client.call("browser_navigate", json!({ "url": shop.url("/login"), "session": "another" }))?;
+    let changes = |client: &McpClient| {
+        client.notifications.iter().filter(|one| one["method"] == "notifications/tools/list_changed").count()
+    };
+    assert_eq!(changes(&client), 1, "{:?}", client.notifications);
+    client.call("browser_navigate", json!({ "url": shop.url("/login") }))?;
+    assert_eq!(targets(&mut client)?.as_array().map(|now| *now == *ids.as_array().expect("ids")), Some(false));
+    assert_eq!(changes(&client), 2);
+    let quiet = server(&shop, &[])?;
+    ensure!(quiet.hello["capabilities"]["tools"]["listChanged"] != true, "{:?}", quiet.hello);
+    Ok(())
+}
+
+#[test]
+fn three_tools_are_enough_and_all_of_them_share_a_session() -> Result<()> {
+    let shop = Shop::open()?;
+    let mut slim = server(&shop, &["--tools", "slim"])?;
+    let page = slim.call("browser_look", json!({ "url": shop.url("/counter") }))?;
+    ensure!(page.text.contains("button \"Count\" [c"), "{page:?}");
+    let count = json!({ "type": "click", "targetRef": "button \"Count\"" });
+    slim.call("browser_run_plan", json!({ "plan": { "steps": [count] } }))?;
+    let read = slim.call("browser_extract", json!({}))?;
+    ensure!(read.text.contains("Counted by the server: 1"), "{read:?}");
+    let missing = slim.call("browser_click", json!({ "target": "c1" }))?;
+    ensure!(missing.is_error && missing.text.contains("there are browser_look, browser_run_plan"), "{missing:?}");
+
+    let mut all = server(&shop, &["--tools", "all"])?;
+    let tools = all.request("tools/list", json!({}))?;
+    ensure!(tools["tools"].as_array().is_some_and(|tools| tools.len() > 20), "{tools}");
+    all.call("browser_look", json!({ "url": shop.url("/counter") }))?;
+    let dom = all.call("browser_dom", json!({ "action": "click", "selector": "css=main button" }))?;
+    ensure!(!dom.is_error, "{dom:?}");
+    let clicked = all.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(!clicked.is_error && shop.hits("counter") == 3, "{clicked:?}");
+    Ok(())
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_left_when_the_client_the_server_or_the_browser_dies() -> Result<()> {

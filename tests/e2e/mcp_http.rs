@@ -131,6 +131,8 @@ fn a_client_of_the_protocol_without_sessions_consents_by_calling_again() -> Resu
             ("mcp-protocol-version", VERSION),
             ("mcp-method", "tools/call"),
             ("mcp-name", tool),
+            // There are no sessions of the protocol: it means nothing.
+            ("mcp-session-id", tool),
         ];
         let (status, _, reply) = server.post(&headers, &message).await?;
         ensure!(status.is_success(), "{tool}: {status} {reply}");

@@ -21,6 +21,7 @@ mod known_plans;
 mod login;
 mod mcp;
 mod mcp_http;
+mod mcp_suite;
 mod minimize;
 mod models;
 mod moments;

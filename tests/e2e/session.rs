@@ -3,13 +3,15 @@
 use anyhow::{Context as _, Result, ensure};
 use cuebook::prelude::*;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Asker, Call, Files, Handle, Progress, Request};
+use cuebook_session::{Answer, Asker, Call, Event, Handle, Progress, Request};
+use cuebook_tests::Person;
 use serde_json::{Value, json};
 
 /// A session on a page of the built-in site.
 struct Desk {
     site: cuebook_site::SiteHandle,
     handle: Handle,
+    tab: cuebook_cdp::Page,
     _runs: tempfile::TempDir,
 }
 
@@ -19,9 +21,11 @@ impl Desk {
         let runs = tempfile::tempdir()?;
         let (asker, questions) = Asker::new();
         let agent = Agent::builder().runs_in(runs.path()).confirm(asker).build().await?;
-        let handle = Handle::start(agent.begin().await?, questions, true, Files::Anywhere);
+        let browser = agent.browser().context("no browser")?;
+        let tab = browser.page(&cuebook_cdp::TargetId::from(agent.page().as_str())).context("no tab")?;
+        let handle = Handle::start(agent.begin().await?, questions, true);
         let url = site.url(path);
-        let desk = Self { site, handle, _runs: runs };
+        let desk = Self { site, handle, tab, _runs: runs };
         let answer = desk.call(Call::Open(url)).await?;
         Ok((desk, answer))
     }
@@ -217,5 +221,34 @@ async fn a_session_is_one_run_that_ends_as_its_last_act_did() -> Result<()> {
     let run = cuebook_datalayer::Run::read(&log)?;
     assert_eq!(run.header.context("no header")?.command, "session");
     ensure!(desk.handle.call(Request::of(Call::Look)).await.is_err(), "the session has ended");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_person_who_takes_over_is_alone_and_their_steps_are_kept_beside_the_log() -> Result<()> {
+    let (desk, _) = Desk::open("/counter").await?;
+    let mut events = desk.handle.events();
+    let mut running = desk.handle.begin(Request::of(Call::Pause(std::time::Duration::from_secs(30)))).await?;
+    let since_ms = desk.handle.pause().await?;
+    let Progress::Done(interrupted) = running.next().await? else { anyhow::bail!("a question") };
+    ensure!(interrupted.error.as_deref().is_some_and(|why| why.contains("interrupted")), "{interrupted}");
+    let click = json!({ "type": "click", "targetRef": "button \"Count\"" });
+    let refused = desk.act(click.clone()).await?;
+    ensure!(refused.error.as_deref().is_some_and(|why| why.contains("a person has taken over")), "{refused}");
+    Person::at(desk.tab.clone()).clicks("button", "count").await?;
+    ensure!(desk.call(Call::Look).await?.to_string().contains("Counted by the server: 1"));
+    let back = desk.handle.resume().await?.context("nobody had it")?;
+    assert_eq!((back.since_ms, back.steps, desk.hits("counter")), (since_ms, 1, 1));
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(back.file.context("no file")?)?)?;
+    assert_eq!((&kept["plan"]["steps"][0]["type"], &kept["sinceMs"]), (&json!("click"), &json!(since_ms)), "{kept:#}");
+    PlanDraft::read_value(kept["plan"].clone(), Author::Operator).map_err(|why| anyhow::anyhow!("{why:?}"))?;
+    ensure!(desk.handle.resume().await?.is_none(), "once");
+    ensure!(desk.act(click).await?.error.is_none() && desk.hits("counter") == 2);
+    let mut told = Vec::new();
+    while let Some(event) = events.waiting() {
+        told.push(event);
+    }
+    ensure!(told.contains(&Event::Paused { since_ms }), "{told:?}");
+    ensure!(told.iter().any(|event| matches!(event, Event::Resumed { steps: 1, .. })), "{told:?}");
     Ok(())
 }

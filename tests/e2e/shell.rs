@@ -1,10 +1,12 @@
 //! Commands on a session that stays, as a person types them.
 #![cfg(unix)]
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{Shop, command};
+use cuebook_tests::{McpClient, Shop, command};
 use serde_json::json;
 
 /// A shell in which the sessions, profiles and logs lie in a folder of their own.
@@ -140,5 +142,106 @@ fn without_a_terminal_nothing_is_consented_to_and_the_grant_is_named() -> Result
     shell.run(&["click", "button \"Ask to confirm\""])?;
     let accepted = shell.run(&["dialog", "--accept"])?;
     ensure!(accepted.contains("ok: acceptDialog"), "{accepted}");
+    Ok(())
+}
+
+#[test]
+fn a_client_of_mcp_and_the_commands_of_a_shell_share_a_session() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "shared" };
+    shell.run(&["open", &shop.url("/counter")])?;
+    let (code, said) = shell.fails(&["mcp", "-s", "nobody"])?;
+    ensure!(code == 2 && said.contains("no open session nobody; open are shared"), "{code} {said}");
+    let (code, said) = shell.fails(&["mcp", "-s", "shared", "--allow", "a.test"])?;
+    ensure!(code == 2 && said.contains("--allow"), "{code} {said}");
+    let mut client = McpClient::start(&["-s", "shared"], shop.runs())?;
+    let clicked = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(!clicked.is_error && shop.hits("counter") == 1, "{clicked:?}");
+    ensure!(shell.run(&["snapshot"])?.contains("Counted by the server: 1"));
+    let elsewhere = client.call("browser_snapshot", json!({ "session": "nobody" }))?;
+    ensure!(elsewhere.is_error && elsewhere.text.contains("open are shared"), "{elsewhere:?}");
+
+    let count = json!({ "type": "click", "targetRef": "button \"Count\"" });
+    let (_, progress) = client.follow("browser_run_plan", json!({ "plan": [count, count] }))?;
+    ensure!(progress.last().is_some_and(|last| last["progress"] == 2.0), "{progress:?}");
+    let waiting = json!({ "name": "browser_wait_for", "arguments": { "text": "never there" } });
+    let id = client.begin("tools/call", waiting)?;
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }))?;
+    client.call("browser_navigate", json!({ "url": shop.url("/dialogs") }))?;
+    client.call("browser_click", json!({ "target": "button \"Ask to confirm\"" }))?;
+    let asked = client.call("browser_handle_dialog", json!({ "accept": true }))?;
+    ensure!(asked.text.contains("answer question q1"), "{asked:?}");
+    let agreed = client.call("browser_confirm", json!({ "id": "q1", "decision": "allow" }))?;
+    ensure!(agreed.text.contains("ok: acceptDialog"), "{agreed:?}");
+
+    ensure!(client.leave()?.success());
+    ensure!(shell.run(&["snapshot"])?.contains("Show alert"), "the session goes on without its client");
+    let mut last = McpClient::start(&["-s", "shared"], shop.runs())?;
+    let closed = last.call("browser_close", json!({}))?;
+    ensure!(closed.text.contains("log: "), "{closed:?}");
+    ensure!(shell.run(&["sessions", "--json"])?.trim() == "[]");
+    Ok(())
+}
+
+#[test]
+fn what_happens_in_a_session_is_told_to_its_end() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "watched" };
+    let (code, said) = shell.fails(&["events"])?;
+    ensure!(code == 2 && said.contains("nor another one"), "{code} {said}");
+    shell.run(&["open", "about:blank"])?;
+    let mut watching = shell.command(&["events", "--json"])?.stdout(Stdio::piped()).spawn()?;
+    let output = BufReader::new(watching.stdout.take().context("no standard output")?);
+    let (sender, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    // It watches once it has told something.
+    let mut events: Vec<serde_json::Value> = Vec::new();
+    while events.is_empty() {
+        shell.run(&["pause"])?;
+        shell.run(&["resume"])?;
+        let line = told.recv_timeout(Duration::from_secs(1));
+        events.extend(line.ok().map(|line| serde_json::from_str(&line)).transpose()?);
+    }
+    shell.run(&["pause"])?;
+    shell.run(&["resume"])?;
+    shell.run(&["open", &shop.url("/dialogs")])?;
+    shell.run(&["click", "button \"Ask to confirm\""])?;
+    shell.fails(&["dialog", "--accept"])?;
+    shell.run(&["dialog"])?;
+    shell.run(&["close"])?;
+    for line in told {
+        events.push(serde_json::from_str(&line)?);
+    }
+    ensure!(watching.wait()?.success());
+    let of = |kind: &str| events.iter().filter(|event| event["kind"] == kind).collect::<Vec<_>>();
+    for kind in ["paused", "resumed", "stepBegun", "stepEnded", "pageChanged", "dialog", "question", "ended"] {
+        ensure!(!of(kind).is_empty(), "no {kind}: {events:?}");
+    }
+    ensure!(of("pageChanged")[0]["url"].as_str().is_some_and(|url| url.ends_with("/dialogs")), "{events:?}");
+    ensure!(of("dialog")[0]["message"].as_str().is_some_and(|text| text.contains("Subscribe")), "{events:?}");
+    let last = events.last().context("no event")?;
+    ensure!(last["kind"] == "ended" && last["log"].is_string(), "{last}");
+    Ok(())
+}
+
+#[test]
+fn while_a_person_has_the_browser_nobody_else_acts() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "taken" };
+    shell.run(&["open", &shop.url("/counter")])?;
+    let mut client = McpClient::start(&["-s", "taken"], shop.runs())?;
+    shell.run(&["pause"])?;
+    let (code, said) = shell.fails(&["click", "button \"Count\""])?;
+    ensure!(code == 2 && said.contains("a person has taken over") && said.contains("cuebook resume"), "{code} {said}");
+    let refused = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(refused.is_error && refused.text.contains("a person has taken over"), "{refused:?}");
+    let looked = client.call("browser_snapshot", json!({}))?;
+    ensure!(!looked.is_error && looked.text.contains("button \"Count\""), "{looked:?}");
+    assert_eq!(shop.hits("counter"), 0);
+    shell.run(&["resume"])?;
+    let clicked = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
+    ensure!(!clicked.is_error && shop.hits("counter") == 1, "{clicked:?}");
+    let (code, said) = shell.fails(&["resume"])?;
+    ensure!(code == 2 && said.contains("nobody has taken"), "{code} {said}");
     Ok(())
 }

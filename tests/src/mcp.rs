@@ -19,6 +19,14 @@ pub struct McpClient {
     last: u64,
     /// Questions that the server passed on, each answered with yes.
     pub questions: Vec<String>,
+    /// The server's answer to the greeting.
+    pub hello: Value,
+    /// Notifications of the server, oldest first.
+    pub notifications: Vec<Value>,
+    /// Folders that the server gets if it asks for roots, as URIs.
+    pub roots: Vec<String>,
+    /// How often it asked.
+    pub asked_for_roots: usize,
 }
 
 /// The answer of a tool.
@@ -61,16 +69,27 @@ impl McpClient {
             .arg("mcp")
             .args(flags)
             .env("TMPDIR", temporary)
+            .env("XDG_RUNTIME_DIR", temporary)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
         let input = server.stdin.take();
         let output = BufReader::new(server.stdout.take().context("no standard output")?);
-        let mut client = Self { server, input, output, last: 0, questions: Vec::new() };
+        let mut client = Self {
+            server,
+            input,
+            output,
+            last: 0,
+            questions: Vec::new(),
+            hello: Value::Null,
+            notifications: Vec::new(),
+            roots: Vec::new(),
+            asked_for_roots: 0,
+        };
         let client_info = json!({ "name": "test", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": client_info });
-        client.request("initialize", hello)?;
+        client.hello = client.request("initialize", hello)?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
@@ -116,6 +135,12 @@ impl McpClient {
                 self.questions.push(message["params"]["message"].as_str().unwrap_or_default().to_owned());
                 let yes = json!({ "action": "accept", "content": {} });
                 self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": yes }))?;
+            } else if message["method"] == "roots/list" {
+                self.asked_for_roots += 1;
+                let roots: Vec<Value> = self.roots.iter().map(|uri| json!({ "uri": uri })).collect();
+                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "roots": roots } }))?;
+            } else if message["id"].is_null() {
+                self.notifications.push(message);
             } else if message["id"] == id {
                 return message.get("result").cloned().with_context(|| message.to_string());
             }
@@ -138,6 +163,18 @@ impl McpClient {
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult> {
         let result = self.request("tools/call", json!({ "name": tool, "arguments": arguments }))?;
         ToolResult::read(&result)
+    }
+
+    /// Calls a tool, and asks for its progress. Returns that besides the answer.
+    ///
+    /// # Errors
+    /// If the server is gone, or answers with an error of the protocol.
+    pub fn follow(&mut self, tool: &str, arguments: Value) -> Result<(ToolResult, Vec<Value>)> {
+        let token = format!("token-{}", self.last);
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": token } });
+        let result = ToolResult::read(&self.request("tools/call", params)?)?;
+        let is_own = |note: &&Value| note["params"]["progressToken"] == *token;
+        Ok((result, self.notifications.iter().filter(is_own).map(|note| note["params"].clone()).collect()))
     }
 
     /// Closes the input, as a client that ends does, and waits for the server.

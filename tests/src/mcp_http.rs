@@ -20,6 +20,7 @@ pub struct HttpServer {
     pub url: String,
     /// Token that it expects.
     pub token: String,
+    connections: Client,
 }
 
 impl HttpServer {
@@ -43,7 +44,8 @@ impl HttpServer {
         }
         let said: Value = serde_json::from_str(&said)?;
         let text = |name: &str| said[name].as_str().map(str::to_owned).context("expected url and token");
-        Ok(Self { url: text("url")?, token: text("token")?, process })
+        let connections = Client::builder().no_proxy().build()?;
+        Ok(Self { url: text("url")?, token: text("token")?, process, connections })
     }
 
     /// Sends a message with these headers besides those that each needs. Returns the status, the headers and the first
@@ -52,7 +54,7 @@ impl HttpServer {
     /// # Errors
     /// If the server cannot be reached.
     pub async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Result<(StatusCode, HeaderMap, Value)> {
-        let mut request = Client::builder().no_proxy().build()?.post(&self.url);
+        let mut request = self.connections.post(&self.url);
         request = request.header(ACCEPT, "application/json, text/event-stream").json(message);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -122,7 +124,7 @@ impl<'a> HttpClient<'a> {
     /// # Errors
     /// If the server is gone.
     pub async fn leave(self) -> Result<()> {
-        let request = Client::builder().no_proxy().build()?.delete(&self.server.url);
+        let request = self.server.connections.delete(&self.server.url);
         let request = request.header(AUTHORIZATION, &self.bearer).header("mcp-session-id", &self.session);
         let status = request.send().await?.status();
         ensure!(status.is_success(), "{status}");

@@ -110,6 +110,12 @@ pub(crate) enum Command {
     Sessions,
     /// Write what was done in a session as a plan, by locators
     Save(SaveArgs),
+    /// Print what happens in a session, until it ends
+    Events(SessionName),
+    /// Take the browser of a session over: whoever else acts in it is refused, and may look
+    Pause(SessionName),
+    /// Hand the browser of a session back
+    Resume(SessionName),
     /// A command on an open session
     #[command(skip)]
     Verb(Box<VerbCall>),
@@ -397,11 +403,21 @@ pub(crate) struct SaveArgs {
     pub(crate) name: SessionName,
 }
 
+/// Flags that an open session has had already.
+const SET_AT_START: [&str; 7] = ["allow", "read", "gate", "root", "file_root", "grant", "tab"];
+
 #[derive(Args)]
 pub(crate) struct McpArgs {
     /// Set of tools to offer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) tools: Tools,
+    /// Serve this open session, with the browser and the policy that `cuebook start` or another command gave it; tools name
+    /// others by `session`
+    #[arg(short = 's', long = "session", value_name = "NAME", conflicts_with_all = SET_AT_START)]
+    pub(crate) of_session: Option<String>,
+    /// Write the ids of the page that was last shown into the schemas of the tools, and notify the client when they change
+    #[arg(long)]
+    pub(crate) live_schema: bool,
     /// Serve HTTP at this address instead, at /mcp, for any number of clients [default: 127.0.0.1:8931]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8931")]
     pub(crate) http: Option<SocketAddr>,
@@ -1176,7 +1192,10 @@ impl Arguments {
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 11] = [
     ("Run tasks and plans", &["run", "exec", "observe"]),
-    ("Hold a browser", &["open", "back", "batch", "save", "start", "sessions", "close", "mcp"]),
+    (
+        "Hold a browser",
+        &["open", "back", "batch", "save", "start", "sessions", "events", "pause", "resume", "close", "mcp"],
+    ),
     ("Look and read", &["snapshot", "find", "read", "screenshot", "pdf"]),
     ("Act", &["click", "type", "select", "press", "hover", "drag", "upload", "dialog"]),
     ("Wait and switch tabs", &["wait", "tab"]),

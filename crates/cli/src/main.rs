@@ -101,11 +101,22 @@ async fn run(arguments: Arguments) -> Exit {
         #[cfg(unix)]
         Command::Save(command) => commands::save::run(&command, output),
         #[cfg(unix)]
+        Command::Events(name) => commands::attached::events(&name, output).await,
+        #[cfg(unix)]
+        Command::Pause(name) => commands::attached::pause(&name, output).await,
+        #[cfg(unix)]
+        Command::Resume(name) => commands::attached::resume(&name, output).await,
+        #[cfg(unix)]
         Command::Verb(command) => commands::session::call(*command, output).await,
         #[cfg(not(unix))]
-        Command::Start(_) | Command::Serve(_) | Command::Sessions | Command::Save(_) | Command::Verb(_) => {
-            args::without_sockets().print(output)
-        }
+        Command::Start(_)
+        | Command::Serve(_)
+        | Command::Sessions
+        | Command::Save(_)
+        | Command::Events(_)
+        | Command::Pause(_)
+        | Command::Resume(_)
+        | Command::Verb(_) => args::without_sockets().print(output),
         Command::Mcp(command) => commands::mcp::run(*command, output).await,
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Site(command) => commands::site::run(command, output).await,

@@ -10,6 +10,8 @@ use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
+use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_recorder::Recorder;
 use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work};
 
 use crate::agent::Agent;
@@ -19,6 +21,7 @@ use crate::egress::reach;
 use crate::error::AgentError;
 use crate::events::AgentEvents;
 use crate::keeping::RunStorage;
+use crate::live::Live;
 
 /// A run that stays open. Each call is checked, judged, logged and reported as a run of the agent would be, with its own
 /// budgets; the log and the report of [`end`](Self::end) have all of them. The ids of an observation stay valid for the
@@ -203,6 +206,17 @@ impl Session {
     #[must_use]
     pub fn events(&self) -> AgentEvents {
         self.agent.events()
+    }
+
+    /// A recorder of what a person does in the browser meanwhile, with the redactor of the run; `None` if the agent has no
+    /// browser. It is no part of the run.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub fn recorder(&self) -> std::io::Result<Option<Recorder<LivePageModeler>>> {
+        let Some(tab) = &self.agent.tab else { return Ok(None) };
+        let live = Live::on(tab, crate::fresh::digest_key()?, self.agent.redactor.clone());
+        Ok(Some(live.recorder(ModelerOptions::default())))
     }
 
     /// The agent, for what is no part of the run, such as saving its storage.

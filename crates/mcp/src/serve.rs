@@ -15,20 +15,37 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
 
+use crate::live::LiveIds;
 use crate::server::Server;
 use crate::sessions::{Opener, Sessions};
 
 /// How often the sessions without a call are looked at.
 const BEAT: Duration = Duration::from_secs(10);
 
+/// The tools of a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offer {
+    /// Tools that are offered.
+    pub tools: ToolSet,
+    /// The schemas of the tools have the ids that were last shown of the client's own session, and the client is notified
+    /// when these change.
+    pub has_live_ids: bool,
+}
+
+impl Offer {
+    fn live(self) -> Option<LiveIds> {
+        self.has_live_ids.then(LiveIds::default)
+    }
+}
+
 /// Serves over standard input and output until the client closes its end. Returns the folders of the logs of the sessions
 /// that were open then.
 ///
 /// # Errors
 /// Why the connection did not come about.
-pub async fn serve_stdio<O: Opener>(opens: O, tools: ToolSet) -> Result<Vec<String>, String> {
+pub async fn serve_stdio<O: Opener>(opens: O, offer: Offer) -> Result<Vec<String>, String> {
     let sessions = Arc::new(Sessions::new(opens));
-    let running = Server::new(sessions.clone(), tools).serve(rmcp::transport::stdio()).await;
+    let running = Server::new(sessions.clone(), offer.tools, offer.live()).serve(rmcp::transport::stdio()).await;
     let ended = match running {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
@@ -41,7 +58,7 @@ pub async fn serve_stdio<O: Opener>(opens: O, tools: ToolSet) -> Result<Vec<Stri
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// Tools that are offered.
-    pub tools: ToolSet,
+    pub offer: Offer,
     /// Each request has to carry this as `Authorization: Bearer …`.
     pub token: String,
     /// Names by which the server may be reached besides the loopback ones, with or without a port.
@@ -62,7 +79,7 @@ pub async fn serve_http<O: Opener>(
     options: HttpOptions,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<Vec<String>> {
-    let HttpOptions { tools, token, hosts, idle } = options;
+    let HttpOptions { offer, token, hosts, idle } = options;
     let sessions = Arc::new(Sessions::new(opens));
     let mut clients = LocalSessionManager::default();
     clients.session_config.keep_alive = idle;
@@ -74,8 +91,11 @@ pub async fn serve_http<O: Opener>(
         .enforce_origin_validation();
     let ended = config.cancellation_token.clone();
     let of_client = sessions.clone();
-    let service =
-        StreamableHttpService::new(move || Ok(Server::new(of_client.clone(), tools)), Arc::new(clients), config);
+    let service = StreamableHttpService::new(
+        move || Ok(Server::new(of_client.clone(), offer.tools, offer.live())),
+        Arc::new(clients),
+        config,
+    );
     let expected = HeaderValue::try_from(format!("Bearer {token}")).map_err(std::io::Error::other)?;
     let router = axum::Router::new()
         .nest_service("/mcp", service)

@@ -8,16 +8,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Hint, Order, Progress, Question, RunningCall, Tool, ToolSet};
+use cuebook_session::{Answer, Events, Hint, Order, Progress, Question, Request, RunningCall, Tool, ToolSet};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig,
+    ToolAnnotations, ToolsCapability,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 
 use crate::consent::{Asking, PATIENCE, asked_through, in_response, input_required};
+use crate::live::LiveIds;
+use crate::progress::{BEAT, Report};
+use crate::roots::{names_files, of_client};
 use crate::sessions::{Held, Key, Opener, Sessions, Waiting};
 
 /// The largest picture that is sent, in bytes: clients refuse answers above some 25,000 tokens.
@@ -37,6 +41,8 @@ pub(crate) struct Server<O: Opener> {
     tools: Vec<&'static Tool>,
     /// Id of the client's session in the transport, once known. What it opened ends with it.
     client: OnceLock<String>,
+    /// Ids of the client's own session, where the tools have them in their schemas.
+    live: Option<LiveIds>,
 }
 
 impl<O: Opener> fmt::Debug for Server<O> {
@@ -50,14 +56,14 @@ impl<O: Opener> Drop for Server<O> {
     fn drop(&mut self) {
         if let (Some(id), Ok(runtime)) = (self.client.take(), tokio::runtime::Handle::try_current()) {
             let sessions = self.sessions.clone();
-            runtime.spawn(async move { sessions.close(&Key::Client(id)).await });
+            runtime.spawn(async move { sessions.leave(&Key::Client(id)).await });
         }
     }
 }
 
 impl<O: Opener> Server<O> {
-    pub(crate) fn new(sessions: Arc<Sessions<O>>, tools: ToolSet) -> Self {
-        Self { sessions, tools: tools.tools(), client: OnceLock::new() }
+    pub(crate) fn new(sessions: Arc<Sessions<O>>, tools: ToolSet, live: Option<LiveIds>) -> Self {
+        Self { sessions, tools: tools.tools(), client: OnceLock::new(), live }
     }
 
     /// The session of a call: the one that it names, else that of its client.
@@ -71,9 +77,9 @@ impl<O: Opener> Server<O> {
             return Ok(Key::Client("stdio".to_owned()));
         };
         // Without sessions in the protocol, clients cannot be told apart.
-        let Some(id) = request.headers.get("mcp-session-id").and_then(|id| id.to_str().ok()) else {
-            return Ok(Key::Named("main".to_owned()));
-        };
+        let has_sessions = context.protocol_version().as_ref().is_none_or(ProtocolVersion::has_initialize);
+        let id = request.headers.get("mcp-session-id").filter(|_| has_sessions).and_then(|id| id.to_str().ok());
+        let Some(id) = id else { return Ok(Key::Main) };
         self.client.get_or_init(|| id.to_owned());
         Ok(Key::Client(id.to_owned()))
     }
@@ -92,13 +98,25 @@ impl<O: Opener> Server<O> {
         let held = self.sessions.of(&key)?;
         if let Some(id) = &sent.request_state {
             let reply = in_response(sent.input_responses.as_ref());
-            return self.confirm(&held, id, reply, context).await;
+            return self.confirm(&key, &held, id, reply, context).await;
         }
-        let request = match spec.order(sent.arguments.unwrap_or_default())? {
-            Order::Call(request) => request,
+        let mut arguments = sent.arguments.unwrap_or_default();
+        let mut order = spec.order(arguments.clone())?;
+        if let Order::Call(request) = &order
+            && names_files(&arguments, request)
+            && let Some(roots) = of_client(context).await?
+        {
+            roots.check_arguments(&mut arguments)?;
+            order = spec.order(arguments)?;
+            if let Order::Call(request) = &mut order {
+                roots.check_request(request)?;
+            }
+        }
+        let request = match order {
+            Order::Call(request) => Request { is_confined: true, ..request },
             Order::Confirm { id, is_agreed } => {
                 let reply = if is_agreed { ConfirmReply::Yes(None) } else { ConfirmReply::No };
-                return self.confirm(&held, &id, reply, context).await;
+                return self.confirm(&key, &held, &id, reply, context).await;
             }
             Order::Close => {
                 let kept = self.sessions.close(&key).await;
@@ -111,9 +129,10 @@ impl<O: Opener> Server<O> {
             _ => return Err(format!("{} is not served here", spec.name)),
         };
         without_question(&held).await?;
-        let running = self.sessions.handle(&held).await?.begin(request).await;
-        match running {
-            Ok(running) => self.attend(&held, running, context).await,
+        let handle = self.sessions.handle(&key, &held).await?;
+        let events = handle.events();
+        match handle.begin(request).await {
+            Ok(running) => self.attend(&key, &held, running, events, context).await,
             Err(gone) => {
                 held.forget().await;
                 Err(format!("{gone}; call again to start a new one"))
@@ -123,6 +142,7 @@ impl<O: Opener> Server<O> {
 
     async fn confirm(
         &self,
+        key: &Key,
         held: &Held,
         id: &str,
         reply: ConfirmReply,
@@ -133,7 +153,7 @@ impl<O: Opener> Server<O> {
             Some(open) if open.id == id => {
                 drop(waiting);
                 open.question.answer(reply);
-                self.attend(held, open.running, context).await
+                self.attend(key, held, open.running, open.events, context).await
             }
             other => {
                 let why = match &other {
@@ -149,26 +169,53 @@ impl<O: Opener> Server<O> {
     /// Follows a call to its end, or to a question that the client cannot pass on.
     async fn attend(
         &self,
+        key: &Key,
         held: &Held,
         mut running: RunningCall,
+        mut events: Events,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, String> {
+        let mut report = Report::of(context);
+        let mut is_cancelled = false;
         loop {
             let next = tokio::select! {
                 next = running.next() => next,
-                () = context.ct.cancelled() => {
+                () = context.ct.cancelled(), if !is_cancelled => {
+                    is_cancelled = true;
                     running.cancel();
-                    running.next().await
+                    continue;
+                }
+                Some(event) = events.next(), if report.is_some() => {
+                    let of_call = (event.call() == Some(running.number())).then_some(event);
+                    let due = report.as_mut().zip(of_call).and_then(|(report, event)| report.event(&event, Instant::now()));
+                    notify(due, context).await;
+                    continue;
+                }
+                () = tokio::time::sleep(BEAT), if report.is_some() => {
+                    notify(report.as_mut().and_then(|report| report.beat(Instant::now())), context).await;
+                    continue;
                 }
             };
             match next {
-                Ok(Progress::Done(answer)) => return Ok(result(held, *answer).await.into()),
+                Ok(Progress::Done(answer)) => {
+                    if let Some(report) = &mut report {
+                        // What came with the answer is not told after it.
+                        while let Some(event) = events.waiting() {
+                            if event.call() == Some(running.number()) {
+                                notify(report.event(&event, Instant::now()), context).await;
+                            }
+                        }
+                        notify(report.last(Instant::now()), context).await;
+                    }
+                    self.follow_ids(key, &answer, context).await;
+                    return Ok(result(held, *answer).await.into());
+                }
                 Ok(Progress::Asks(question)) => match Asking::of(context) {
                     Asking::Elicits => {
                         let reply = asked_through(context, &question.text).await;
                         question.answer(reply);
                     }
-                    asking => return self.put_off(held, question, running, asking).await,
+                    asking => return self.put_off(held, question, (running, events), asking).await,
                 },
                 Err(gone) => {
                     held.forget().await;
@@ -178,12 +225,21 @@ impl<O: Opener> Server<O> {
         }
     }
 
+    /// Keeps the ids of the tools' schemas to what an answer shows of the client's own session.
+    async fn follow_ids(&self, key: &Key, answer: &Answer, context: &RequestContext<RoleServer>) {
+        let Some(live) = self.live.as_ref().filter(|_| !matches!(key, Key::Named(_))) else { return };
+        if answer.snapshot.is_some() && live.take(answer.ids.clone()) {
+            // A client that is gone needs no tools.
+            context.peer.notify_tool_list_changed().await.ok();
+        }
+    }
+
     /// Keeps a call until its question is answered: by the client's next request, or by a tool.
     async fn put_off(
         &self,
         held: &Held,
         question: Question,
-        running: RunningCall,
+        (running, events): (RunningCall, Events),
         asking: Asking,
     ) -> Result<CallToolResponse, String> {
         let id = self.sessions.question();
@@ -195,7 +251,7 @@ impl<O: Opener> Server<O> {
             Some(answered) => answered,
             None => self.by_tool(&question, &id)?,
         };
-        *held.waiting.lock().await = Some(Waiting { id, question, running, since: Instant::now() });
+        *held.waiting.lock().await = Some(Waiting { id, question, running, events, since: Instant::now() });
         Ok(answered)
     }
 
@@ -216,6 +272,13 @@ impl<O: Opener> Server<O> {
             question.text
         );
         Ok(CallToolResult::success(vec![ContentBlock::text(said)]).into())
+    }
+}
+
+async fn notify(progress: Option<ProgressNotificationParam>, context: &RequestContext<RoleServer>) {
+    if let Some(progress) = progress {
+        // A client that does not listen gets the answer all the same.
+        context.peer.notify_progress(progress).await.ok();
     }
 }
 
@@ -260,7 +323,7 @@ async fn result(held: &Held, answer: Answer) -> CallToolResult {
 }
 
 /// A tool as clients see it.
-fn shown(tool: &Tool) -> rmcp::model::Tool {
+fn shown(tool: &Tool, live: Option<&LiveIds>) -> rmcp::model::Tool {
     let hints = ToolAnnotations::with_title(tool.title).open_world(true);
     let hints = match tool.hint {
         Hint::Reads => hints.read_only(true),
@@ -268,6 +331,9 @@ fn shown(tool: &Tool) -> rmcp::model::Tool {
         Hint::Acts => hints.read_only(false).destructive(true),
     };
     let mut schema = tool.schema();
+    if let Some(live) = live {
+        live.write(&mut schema);
+    }
     if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
         let session = json!({ "type": "string", "description": "Session to work in; by default your own" });
         properties.insert(SESSION.to_owned(), session);
@@ -277,7 +343,13 @@ fn shown(tool: &Tool) -> rmcp::model::Tool {
 
 impl<O: Opener> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.live.is_some() {
+            let mut tools = ToolsCapability::default();
+            tools.list_changed = Some(true);
+            capabilities.tools = Some(tools);
+        }
+        let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("cuebook", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(INSTRUCTIONS.to_owned());
         info
@@ -288,7 +360,10 @@ impl<O: Opener> ServerHandler for Server<O> {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult { tools: self.tools.iter().map(|tool| shown(tool)).collect(), ..ListToolsResult::default() })
+        Ok(ListToolsResult {
+            tools: self.tools.iter().map(|tool| shown(tool, self.live.as_ref())).collect(),
+            ..ListToolsResult::default()
+        })
     }
 
     async fn call_tool(

@@ -7,20 +7,21 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::render::quoted;
-use cuebook_session::{Handle, Question, RunningCall};
+use cuebook_session::{Events, Handle, Question, RunningCall};
 use tokio::sync::Mutex;
 
 /// The most sessions of one server.
 const MOST: usize = 64;
 /// The longest name of a session, in bytes.
 const NAME: usize = 40;
-/// Time for closing a browser.
-const CLOSING: Duration = Duration::from_secs(5);
 
 /// Opens a session, when its first tool is called.
 pub trait Opener: Send + Sync + 'static {
-    /// A new session, or why there is none.
-    fn open(&self) -> impl Future<Output = Result<Handle, String>> + Send;
+    /// Its sessions are open before a tool is called, and go on after the server.
+    const HAS_OPEN: bool = false;
+
+    /// A session, or why there is none. A client named it, or named none.
+    fn open(&self, name: Option<&str>) -> impl Future<Output = Result<Handle, String>> + Send;
 
     /// Closes what the sessions shared, after all of them have ended.
     fn close(&self) -> impl Future<Output = ()> + Send;
@@ -29,6 +30,8 @@ pub trait Opener: Send + Sync + 'static {
 /// The session of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
+    /// The one of all clients that name none and cannot be told apart.
+    Main,
     /// One that every client of the server may name.
     Named(String),
     /// The one of a client that names none.
@@ -53,6 +56,7 @@ pub(crate) struct Waiting {
     pub(crate) id: String,
     pub(crate) question: Question,
     pub(crate) running: RunningCall,
+    pub(crate) events: Events,
     pub(crate) since: Instant,
 }
 
@@ -73,15 +77,9 @@ impl Held {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Ends the session. Returns the folder of its log, if it was open.
-    async fn close(&self) -> Option<String> {
+    async fn take(&self) -> Option<Handle> {
         self.waiting.lock().await.take();
-        let handle = self.handle.lock().await.take()?;
-        let (agent, report) = handle.end().await.ok()?;
-        if tokio::time::timeout(CLOSING, agent.close()).await.is_err() {
-            tracing::warn!("the browser did not close in time");
-        }
-        report.run_dir
+        self.handle.lock().await.take()
     }
 }
 
@@ -123,11 +121,15 @@ impl<O: Opener> Sessions<O> {
     }
 
     /// The open session, opened now if need be.
-    pub(crate) async fn handle(&self, held: &Held) -> Result<Handle, String> {
+    pub(crate) async fn handle(&self, key: &Key, held: &Held) -> Result<Handle, String> {
         let mut handle = held.handle.lock().await;
+        let name = match key {
+            Key::Named(name) => Some(name.as_str()),
+            Key::Main | Key::Client(_) => None,
+        };
         match &*handle {
             Some(handle) => Ok(handle.clone()),
-            None => Ok(handle.insert(self.opens.open().await?).clone()),
+            None => Ok(handle.insert(self.opens.open(name).await?).clone()),
         }
     }
 
@@ -136,10 +138,27 @@ impl<O: Opener> Sessions<O> {
         format!("q{}", self.questions.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Ends a session. Returns the folder of its log, if it was open.
+    fn remove(&self, key: &Key) -> Option<Arc<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+    }
+
+    /// Ends a session, as it was asked for. Returns the folder of its log, if it was open.
     pub(crate) async fn close(&self, key: &Key) -> Option<String> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
-        held.close().await
+        if O::HAS_OPEN {
+            // It is open although nobody here used it yet; if it is not, there is nothing to end.
+            let held = self.of(key).ok()?;
+            self.handle(key, &held).await.ok();
+        }
+        self.remove(key)?.take().await?.close().await
+    }
+
+    /// The client of a session has gone.
+    pub(crate) async fn leave(&self, key: &Key) {
+        if let Some(held) = self.remove(key)
+            && let Some(handle) = held.take().await
+        {
+            handle.leave().await;
+        }
     }
 
     /// Ends all of them, and the browser that they share. Returns the folders of their logs.
@@ -147,7 +166,9 @@ impl<O: Opener> Sessions<O> {
         let all = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
         let mut logs = Vec::new();
         for held in all.into_values() {
-            logs.extend(held.close().await);
+            if let Some(handle) = held.take().await {
+                logs.extend(handle.leave().await);
+            }
         }
         self.opens.close().await;
         logs
@@ -165,7 +186,9 @@ impl<O: Opener> Sessions<O> {
             held.extract_if(|_, held| is_idle(held)).map(|(_, held)| held).collect()
         };
         for held in ended {
-            held.close().await;
+            if let Some(handle) = held.take().await {
+                handle.leave().await;
+            }
         }
     }
 }

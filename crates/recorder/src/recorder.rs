@@ -80,12 +80,38 @@ impl<M: PageModeler + 'static> Recorder<M> {
         url: &str,
         stop: impl Future<Output = ()>,
     ) -> Result<Recorded, RecordError> {
+        self.listen(tab, Some(url), stop).await
+    }
+
+    /// Records in a tab as it is, and in those of the same context, until `stop` is ready, or the last tab or the browser is
+    /// gone.
+    ///
+    /// # Errors
+    /// [`RecordError`], only before anything could be recorded.
+    pub async fn record_on(self, tab: &PageId, stop: impl Future<Output = ()>) -> Result<Recorded, RecordError> {
+        self.listen(tab, None, stop).await
+    }
+
+    async fn listen(
+        self,
+        tab: &PageId,
+        url: Option<&str>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Recorded, RecordError> {
         let Self { browser, modeler, redactor, digest, credentials } = self;
         let page = browser.page(&TargetId::from(tab.as_str())).ok_or(RecordError::NoTab)?;
         let until = Instant::now() + OPENING;
         let (mut tap, mut news) = Tap::on(&browser, digest);
         tap.add(&page, until).await?;
-        page.goto(url, WaitUntil::DomContentLoaded, until).await?;
+        let others: Vec<Page> = match url {
+            Some(url) => {
+                page.goto(url, WaitUntil::DomContentLoaded, until).await?;
+                Vec::new()
+            }
+            None => {
+                browser.pages_beside(&page).into_iter().filter(|other| other.target_id() != page.target_id()).collect()
+            }
+        };
         let mut listening = Listening {
             tap,
             story: Story::new(redactor, credentials),
@@ -97,6 +123,9 @@ impl<M: PageModeler + 'static> Recorder<M> {
         listening.story.opened(tab, None, &page.url(), Instant::now());
         if let Some(history) = history(&page).await {
             listening.histories.insert(tab.clone(), history);
+        }
+        for other in others {
+            listening.took(News::Opened(other)).await;
         }
         // That the tab came here is no step.
         let opening: Vec<News> = std::iter::from_fn(|| news.try_recv().ok()).collect();

@@ -34,6 +34,9 @@ pub struct Answer {
     pub modal: Option<String>,
     /// The page, or what changed on it.
     pub snapshot: Option<String>,
+    /// Ids of the elements on the page, where it was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
     /// Messages of the console.
     pub events: Vec<String>,
     /// Pictures that were taken.
@@ -83,6 +86,7 @@ impl Answer {
             )
         });
         self.snapshot = Some(shown);
+        self.ids = page.candidates.iter().map(|candidate| candidate.id.to_string()).collect();
     }
 
     /// The answer of steps that ran, `title` naming their targets as they were shown.
@@ -150,7 +154,7 @@ pub(crate) fn fenced(text: &str) -> String {
 }
 
 /// A step in one line, with its effect.
-fn line(step: &StepReport, title: Option<String>) -> String {
+pub(crate) fn line(step: &StepReport, title: Option<String>) -> String {
     let verb = step.action.action.kind().meta().name;
     let target = step.action.action.target();
     let object = match (title, target) {

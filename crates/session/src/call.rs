@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A call, and the tab that it is for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The tab: its name, such as `t2`. `None` for the one where the last call ended.
     pub tab: Option<String>,
@@ -13,13 +14,17 @@ pub struct Request {
     pub call: Call,
     /// Shows the whole page afterwards instead of what changed.
     pub shows_all: bool,
+    /// Files that a [`ContextCall`] names lie in the folder of the run, or, to be read, in a directory that uploads may come
+    /// from: a model may have named them.
+    #[serde(default)]
+    pub is_confined: bool,
 }
 
 /// Something that a session does.
 ///
 /// A step is an object of the language, such as `{"type": "click", "targetRef": "c3"}`, whose `targetRef`, `to` and
 /// `within` may also be a [description](crate::Call::Act) of an element.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Opens an address in the current tab. `shop.test` is `https://shop.test`, and `localhost:8080` is
     /// `http://localhost:8080`.
@@ -58,7 +63,7 @@ pub enum Call {
 }
 
 /// A call about what surrounds the pages of a session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ContextCall {
     /// Saves cookies and local storage to a file.
     SaveState(String),
@@ -95,10 +100,31 @@ pub enum ContextCall {
     Pdf(String),
 }
 
+impl ContextCall {
+    /// Returns `true` if pages do not learn of it.
+    pub(crate) const fn only_looks(&self) -> bool {
+        match self {
+            Self::SaveState(_)
+            | Self::Cookies
+            | Self::Console(_)
+            | Self::Requests(_)
+            | Self::Request(_)
+            | Self::Routes
+            | Self::Pdf(_) => true,
+            Self::LoadState(_)
+            | Self::SetCookie { .. }
+            | Self::ClearCookies(_)
+            | Self::Emulate(_)
+            | Self::Route(_)
+            | Self::Unroute(_) => false,
+        }
+    }
+}
+
 impl Request {
     /// A call in the current tab.
     #[must_use]
     pub const fn of(call: Call) -> Self {
-        Self { tab: None, call, shows_all: false }
+        Self { tab: None, call, shows_all: false, is_confined: false }
     }
 }

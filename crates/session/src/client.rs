@@ -9,6 +9,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::answer::Answer;
+use crate::events::Event;
+use crate::person::HandedBack;
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
 /// A connection to a session.
@@ -66,14 +68,73 @@ impl Client {
         self.next().await
     }
 
+    /// Asks for the events of the session from now on; [`event`](Self::event) has them.
+    ///
+    /// # Errors
+    /// If the session ends meanwhile.
+    pub async fn watch(&mut self) -> io::Result<()> {
+        write(&mut self.to, &ClientMessage::Events { version: VERSION.to_owned() }).await
+    }
+
+    /// The next event, once [`watch`](Self::watch) was called; `None` after the last one.
+    ///
+    /// # Errors
+    /// Why the session sends none.
+    pub async fn event(&mut self) -> io::Result<Option<Event>> {
+        match read(&mut self.from).await? {
+            None => Ok(None),
+            Some(ServerMessage::Event { event }) => Ok(Some(event)),
+            Some(ServerMessage::Refused { why }) => Err(io::Error::other(why)),
+            Some(_) => Err(io::Error::other("a message that is no event")),
+        }
+    }
+
+    /// A person takes the browser over. Returns since when, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// Why the session refuses.
+    pub async fn pause(&mut self) -> io::Result<u64> {
+        match self.ask(&ClientMessage::Pause { version: VERSION.to_owned() }).await? {
+            ServerMessage::Paused { since_ms } => Ok(since_ms),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// The person hands the browser back; `None` if they had not taken it over.
+    ///
+    /// # Errors
+    /// Why the session refuses.
+    pub async fn resume(&mut self) -> io::Result<Option<HandedBack>> {
+        match self.ask(&ClientMessage::Resume { version: VERSION.to_owned() }).await? {
+            ServerMessage::Resumed { back } => Ok(back),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    async fn ask(&mut self, message: &ClientMessage) -> io::Result<ServerMessage> {
+        write(&mut self.to, message).await?;
+        self.message().await
+    }
+
+    async fn message(&mut self) -> io::Result<ServerMessage> {
+        let message = read(&mut self.from).await?;
+        message.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the session has ended"))
+    }
+
     async fn next(&mut self) -> io::Result<Reply> {
-        let message = read::<ServerMessage>(&mut self.from).await?;
-        let message = message.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the session has ended"))?;
-        Ok(match message {
+        Ok(match self.message().await? {
             ServerMessage::Question { text, grant } => Reply::Question { text, grant },
             ServerMessage::Answer { answer } => Reply::Answer(answer),
             ServerMessage::Ended { log } => Reply::Ended(log),
             ServerMessage::Refused { why } => Reply::Refused(why),
+            other => return Err(unexpected(other)),
         })
+    }
+}
+
+fn unexpected(message: ServerMessage) -> io::Error {
+    match message {
+        ServerMessage::Refused { why } => io::Error::other(why),
+        _ => io::Error::other("an answer to something else"),
     }
 }

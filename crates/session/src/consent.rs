@@ -21,6 +21,12 @@ pub struct Question {
 }
 
 impl Question {
+    /// A question, and where its answer arrives.
+    pub(crate) fn new(text: String, grant: Option<String>) -> (Self, oneshot::Receiver<ConfirmReply>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { text, grant, reply }, answer)
+    }
+
     /// Answers the question, once.
     pub fn answer(self, reply: ConfirmReply) {
         // Whoever asked may have given up.
@@ -43,8 +49,7 @@ impl Asker {
 
 impl Confirm for Asker {
     async fn confirm(&mut self, request: &ConfirmRequest, deadline: Deadline) -> ConfirmReply {
-        let (reply, answer) = oneshot::channel();
-        let question = Question { text: request.question.clone(), grant: request.grant.clone(), reply };
+        let (question, answer) = Question::new(request.question.clone(), request.grant.clone());
         let patience = deadline.remaining(Instant::now()).min(PATIENCE);
         let asked = async {
             self.0.send(question).await.ok()?;

@@ -19,9 +19,9 @@ const LINES: usize = 200;
 /// The folder of a run for files that calls name.
 const FOLDER: &str = "files";
 
-/// Where the files of calls may lie.
+/// Where the files of a call may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Files {
+pub(crate) enum Files {
     /// Wherever the caller says, who is a person or has a shell.
     Anywhere,
     /// In the folder of the run; those that are read in these directories too.
@@ -29,6 +29,11 @@ pub enum Files {
 }
 
 impl Files {
+    /// Those of a call, which a model may have written.
+    pub(crate) fn of(session: &Session, is_confined: bool) -> Self {
+        if is_confined { Self::In(cuebook::upload_roots(session.policy())) } else { Self::Anywhere }
+    }
+
     /// The path of a file to write. Its folder exists.
     fn to_write(&self, name: &str, log: Option<&str>) -> Result<PathBuf, String> {
         match self {

@@ -38,12 +38,15 @@ pub(crate) struct Desk {
     shown: HashMap<PageId, Observation>,
     /// Loopback addresses may be opened, as they were named.
     opens_loopback: bool,
-    files: Files,
 }
 
 impl Desk {
-    pub(crate) fn new(session: Session, opens_loopback: bool, files: Files) -> Self {
-        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback, files }
+    pub(crate) fn new(session: Session, opens_loopback: bool) -> Self {
+        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
+    }
+
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
     }
 
     pub(crate) fn into_session(self) -> Session {
@@ -84,7 +87,10 @@ impl Desk {
                 Err(why) => Answer::failed(why),
             },
             Call::CloseTab(name) => self.close_tab(name).await,
-            Call::Context(call) => return context::perform(&mut self.session, &self.files, call).await,
+            Call::Context(call) => {
+                let files = Files::of(&self.session, request.is_confined);
+                return context::perform(&mut self.session, &files, call).await;
+            }
         };
         // A call that was interrupted still says what its page looks like.
         self.session.interrupt_by(Interrupt::default());

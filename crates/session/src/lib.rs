@@ -9,6 +9,7 @@
 //!   opened is named by whoever holds the session.
 //! - An id that is not on the page is refused. It never stands for another element.
 //! - Nothing waits for a consent longer than a minute, and a call that is dropped sends no further input.
+//! - While a person has the browser, a call only looks.
 //! - What a page controls is quoted in every answer.
 
 mod answer;
@@ -19,12 +20,17 @@ mod client;
 mod consent;
 mod context;
 mod desk;
+mod events;
 mod handle;
+mod person;
 #[cfg(unix)]
 mod registry;
 #[cfg(unix)]
+mod remote;
+#[cfg(unix)]
 mod server;
 mod tabs;
+mod takeover;
 mod target;
 mod tool;
 mod tools;
@@ -37,8 +43,9 @@ pub use call::{Call, ContextCall, Request};
 #[cfg(unix)]
 pub use client::{Client, Reply};
 pub use consent::{Asker, Question};
-pub use context::Files;
+pub use events::{Event, Events};
 pub use handle::{Handle, Progress, RunningCall, SessionEnded};
+pub use person::HandedBack;
 #[cfg(unix)]
 pub use registry::{BadName, Entry, Registry};
 #[cfg(unix)]

@@ -9,18 +9,20 @@ use std::time::{Duration, Instant};
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::seam::ConfirmReply;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::answer::Answer;
+use crate::call::Request;
+use crate::events::Event;
 use crate::handle::{Handle, Progress};
 use crate::tool::Order;
 use crate::tools::ToolSet;
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
-/// Time for closing a browser.
-const CLOSING: Duration = Duration::from_secs(5);
+/// Time for those who watch to get the last event.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// How often the time without a call is looked at.
 const BEAT: Duration = Duration::from_secs(1);
 
@@ -31,20 +33,18 @@ struct Shared {
     ended: watch::Sender<bool>,
     /// The file of the socket, until it is removed.
     socket: Mutex<Option<PathBuf>>,
+    /// A copy is held by each connection that watches.
+    watched: Mutex<Option<mpsc::Sender<()>>>,
 }
 
 impl Shared {
     /// Ends the session, and returns the folder of its log. The name of the socket is free from then on.
     async fn end(&self) -> Option<String> {
-        let ended = self.handle.end().await.ok();
+        let log = self.handle.close().await;
         if let Some(socket) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
             std::fs::remove_file(socket).ok();
         }
-        let (agent, report) = ended?;
-        if tokio::time::timeout(CLOSING, agent.close()).await.is_err() {
-            tracing::warn!("the browser did not close in time");
-        }
-        report.run_dir
+        log
     }
 }
 
@@ -84,7 +84,9 @@ pub async fn serve(
 ) -> io::Result<()> {
     let Listener { listener, socket } = listener;
     let (ended, mut is_ended) = watch::channel(false);
-    let shared = Arc::new(Shared { handle, last: Mutex::new(Instant::now()), ended, socket: Mutex::new(Some(socket)) });
+    let (watched, mut unwatched) = mpsc::channel(1);
+    let (last, socket, watched) = (Mutex::new(Instant::now()), Mutex::new(Some(socket)), Mutex::new(Some(watched)));
+    let shared = Arc::new(Shared { handle, last, ended, socket, watched });
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -102,6 +104,9 @@ pub async fn serve(
         }
     }
     shared.end().await;
+    drop(shared.watched.lock().unwrap_or_else(PoisonError::into_inner).take());
+    // All copies are gone once nobody watches. A watcher that does not read is not waited for.
+    tokio::time::timeout(FAREWELL, unwatched.recv()).await.ok();
     Ok(())
 }
 
@@ -111,6 +116,10 @@ async fn attend(shared: Arc<Shared>, connection: UnixStream) {
     loop {
         let reply = match read::<ClientMessage>(&mut from).await {
             Ok(None) => return,
+            Ok(Some(ClientMessage::Events { version })) => {
+                tell(shared, &version, from, to).await;
+                return;
+            }
             Ok(Some(message)) => {
                 *shared.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
                 match call(&shared, message, &mut from, &mut to).await {
@@ -140,38 +149,113 @@ async fn attend(shared: Arc<Shared>, connection: UnixStream) {
     }
 }
 
+/// Sends all events, until the session ends or the client goes. Whoever reads slowly is told what it missed.
+async fn tell(shared: Arc<Shared>, version: &str, mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) {
+    if let Err(why) = of_version(version) {
+        write(&mut to, &ServerMessage::Refused { why }).await.ok();
+        return;
+    }
+    let mut events = shared.handle.events();
+    let _watching = shared.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // The session may end while this waits, and with it what is shared.
+    drop(shared);
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            // A client that watches says no more, until it goes.
+            _ = from.fill_buf() => return,
+        };
+        let Some(event) = event else { return };
+        let is_last = matches!(event, Event::Ended { .. });
+        if write(&mut to, &ServerMessage::Event { event }).await.is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn of_version(version: &str) -> Result<(), String> {
+    match version == VERSION {
+        true => Ok(()),
+        false => Err(format!("the session is served by version {VERSION}, and this is {version}: close it first")),
+    }
+}
+
+/// The call that a message asks for, or what it is answered with at once.
+async fn request(shared: &Shared, message: ClientMessage) -> Result<(Request, bool), ServerMessage> {
+    let refused = |why: String| ServerMessage::Refused { why };
+    let (tool, arguments) = match message {
+        ClientMessage::Call { version, tool, arguments } => {
+            of_version(&version).map_err(refused)?;
+            (tool, arguments)
+        }
+        ClientMessage::Request { version, request } => {
+            of_version(&version).map_err(refused)?;
+            return Ok((*request, true));
+        }
+        ClientMessage::Pause { version } => {
+            of_version(&version).map_err(refused)?;
+            let paused = shared.handle.pause().await;
+            return Err(
+                paused.map_or_else(|gone| refused(gone.to_string()), |since_ms| ServerMessage::Paused { since_ms })
+            );
+        }
+        ClientMessage::Resume { version } => {
+            of_version(&version).map_err(refused)?;
+            let resumed = shared.handle.resume().await;
+            return Err(resumed.map_or_else(|gone| refused(gone.to_string()), |back| ServerMessage::Resumed { back }));
+        }
+        ClientMessage::Confirm { .. } | ClientMessage::Cancel | ClientMessage::Events { .. } => {
+            return Err(refused("no question is open".to_owned()));
+        }
+    };
+    let Some(known) = ToolSet::All.tools().into_iter().find(|known| known.name == tool) else {
+        return Err(refused(format!("there is no tool {}", quoted(&tool, 60))));
+    };
+    match known.order(arguments) {
+        Ok(Order::Call(request)) => Ok((request, false)),
+        Ok(Order::Close) => Err(ServerMessage::Ended { log: shared.end().await }),
+        Ok(Order::Confirm { .. }) => Err(refused("a question is answered where it is asked".to_owned())),
+        Err(why) => Err(ServerMessage::Answer { answer: Box::new(Answer::failed(why)) }),
+    }
+}
+
 async fn call(
     shared: &Shared,
     message: ClientMessage,
-    from: &mut BufReader<tokio::net::unix::OwnedReadHalf>,
+    from: &mut BufReader<OwnedReadHalf>,
     to: &mut OwnedWriteHalf,
 ) -> io::Result<ServerMessage> {
+    let (request, is_reported) = match request(shared, message).await {
+        Ok(request) => request,
+        Err(reply) => return Ok(reply),
+    };
     let refused = |why: String| Ok(ServerMessage::Refused { why });
-    let ClientMessage::Call { version, tool, arguments } = message else {
-        return refused("no question is open".to_owned());
-    };
-    if version != VERSION {
-        return refused(format!("the session is served by version {VERSION}, and this is {version}: close it first"));
-    }
-    let Some(known) = ToolSet::All.tools().into_iter().find(|known| known.name == tool) else {
-        return refused(format!("there is no tool {}", quoted(&tool, 60)));
-    };
-    let request = match known.order(arguments) {
-        Ok(Order::Call(request)) => request,
-        Ok(Order::Close) => return Ok(ServerMessage::Ended { log: shared.end().await }),
-        Ok(Order::Confirm { .. }) => return refused("a question is answered where it is asked".to_owned()),
-        Err(why) => return Ok(ServerMessage::Answer { answer: Box::new(Answer::failed(why)) }),
-    };
+    let mut events = shared.handle.events();
     let Ok(mut running) = shared.handle.begin(request).await else {
         return refused("the session has ended".to_owned());
     };
     let mut is_watched = true;
     loop {
         let next = tokio::select! {
+            biased;
+            Some(event) = events.next(), if is_reported => {
+                if event.call() == Some(running.number()) {
+                    write(to, &ServerMessage::Event { event }).await?;
+                }
+                continue;
+            }
             next = running.next() => next,
             // A client that goes away takes its call along.
             rest = from.fill_buf(), if is_watched => match rest?.is_empty() {
                 true => return Err(io::ErrorKind::UnexpectedEof.into()),
+                // A process that carries calls has no other message before the answer.
+                false if is_reported => match read::<ClientMessage>(from).await? {
+                    Some(ClientMessage::Cancel) => {
+                        running.cancel();
+                        continue;
+                    }
+                    _ => return Err(io::Error::other("a message before the answer")),
+                },
                 false => {
                     is_watched = false;
                     continue;
@@ -186,10 +270,76 @@ async fn call(
                 match read::<ClientMessage>(from).await? {
                     Some(ClientMessage::Confirm { allowed: true }) => question.answer(ConfirmReply::Yes(None)),
                     Some(ClientMessage::Confirm { allowed: false }) => question.answer(ConfirmReply::No),
+                    Some(ClientMessage::Cancel) => {
+                        drop(question);
+                        running.cancel();
+                    }
                     _ => return Err(io::Error::other("the question was not answered")),
                 }
             }
             Err(gone) => return refused(gone.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::client::{Client, Reply};
+    use crate::events::Hub;
+    use crate::handle::Job;
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_learns_what_it_missed_and_holds_nobody_up() {
+        let socket = std::env::temp_dir().join(format!("cuebook-events-{}.sock", std::process::id()));
+        let hub = Hub::new();
+        let (handle, mut jobs) = Handle::carried(hub.clone());
+        let last = hub.clone();
+        tokio::spawn(async move {
+            while let Some(job) = jobs.recv().await {
+                if let Job::Close(reply) = job {
+                    last.send(Event::Ended { log: None });
+                    reply.send(None).unwrap();
+                    return;
+                }
+            }
+        });
+        let listener = Listener::at(socket.clone()).await.unwrap();
+        let serving = tokio::spawn(serve(handle, listener, None, std::future::pending()));
+        let mut slow = Client::connect(&socket).await.unwrap();
+        slow.watch().await.unwrap();
+        let ticking = {
+            let hub = hub.clone();
+            tokio::spawn(async move {
+                loop {
+                    hub.send(Event::Paused { since_ms: 0 });
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            })
+        };
+        assert_eq!(slow.event().await.unwrap(), Some(Event::Paused { since_ms: 0 }), "it watches");
+        ticking.abort();
+        for number in 0..50_000 {
+            hub.send(Event::ConsoleError { message: format!("{number} {}", "x".repeat(100)) });
+            if number % 100 == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        let mut other = Client::connect(&socket).await.unwrap();
+        let closed = other.call("browser_close", Map::new()).await.unwrap();
+        assert!(matches!(closed, Reply::Ended(None)), "{closed:?}");
+        let (mut read, mut missed) = (0, 0);
+        loop {
+            match slow.event().await.unwrap().expect("the last event comes") {
+                Event::ConsoleError { .. } => read += 1,
+                Event::Missed { count } => missed += count,
+                Event::Ended { .. } => break,
+                _ => {}
+            }
+        }
+        assert!(missed > 0 && read + missed >= 50_000, "{read} read, {missed} missed");
+        serving.await.unwrap().unwrap();
     }
 }

@@ -107,7 +107,7 @@ pub(crate) fn text(given: &Arguments, name: &str) -> String {
 
 /// A call, which shows the whole page afterwards or what changed.
 pub(crate) fn call(call: Call, shows_all: bool) -> Result<Order, String> {
-    Ok(Order::Call(Request { tab: None, call, shows_all }))
+    Ok(Order::Call(Request { shows_all, ..Request::of(call) }))
 }
 
 pub(crate) fn act(steps: Vec<Value>) -> Result<Order, String> {

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use crate::answer::Answer;
+use crate::call::Request;
+use crate::events::Event;
+use crate::person::HandedBack;
 
 /// The version that a client and its server must share.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -25,8 +28,18 @@ pub(crate) enum ClientMessage {
         #[serde(default)]
         arguments: Map<String, Value>,
     },
+    /// Carries out a call, and sends its events before its answer.
+    Request { version: String, request: Box<Request> },
     /// Answers the question of the call before.
     Confirm { allowed: bool },
+    /// Interrupts the call before.
+    Cancel,
+    /// Asks for all events from now on, until the session ends.
+    Events { version: String },
+    /// A person takes the browser over.
+    Pause { version: String },
+    /// The person hands it back.
+    Resume { version: String },
 }
 
 /// A message of a server.
@@ -41,6 +54,15 @@ pub(crate) enum ServerMessage {
     },
     /// The call is over.
     Answer { answer: Box<Answer> },
+    /// News of the session, or of the call that goes on.
+    Event { event: Event },
+    /// A person has the browser, since this time.
+    Paused { since_ms: u64 },
+    /// No person has the browser any more; absent if none had.
+    Resumed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        back: Option<HandedBack>,
+    },
     /// The session has ended as it was asked to; where its log is.
     Ended {
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,8 +9,8 @@ use cuebook::repair::{RunRequest, Work};
 use cuebook::{Agent, Contexts, Tab, fresh};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_mcp::{HttpOptions, Opener, serve_http, serve_stdio};
-use cuebook_session::{Asker, Files, Handle, ToolSet};
+use cuebook_mcp::{HttpOptions, Offer, Opener, serve_http, serve_stdio};
+use cuebook_session::{Asker, Handle, ToolSet};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -48,19 +48,38 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
         Tools::Dom => ToolSet::Dom,
         Tools::All => ToolSet::All,
     };
+    let offer = Offer { tools, has_live_ids: args.live_schema };
+    #[cfg(unix)]
+    if let Some(name) = &args.of_session {
+        let opener = super::attached::Attached::to(name.clone()).await?;
+        return serve(opener, offer, &args, true, output).await;
+    }
+    #[cfg(not(unix))]
+    if args.of_session.is_some() {
+        return Err(crate::args::without_sockets());
+    }
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
-    let opening = Opening { options: args.session, takes_pictures: false, is_of_shell: false };
+    let opening = Opening { options: args.session.clone(), takes_pictures: false };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
-    let opener = SharedOpening { opening, contexts: Mutex::new(None) };
+    serve(SharedOpening { opening, contexts: Mutex::new(None) }, offer, &args, is_kept, output).await
+}
+
+async fn serve<O: Opener>(
+    opener: O,
+    offer: Offer,
+    args: &McpArgs,
+    is_kept: bool,
+    output: Output,
+) -> Result<Vec<String>, Refusal> {
     let Some(address) = args.http else {
-        return serve_stdio(opener, tools).await.map_err(|why| {
+        return serve_stdio(opener, offer).await.map_err(|why| {
             Refusal::unusable(ErrorCode::Usage, format!("the client did not connect: {}", plain(&why)))
         });
     };
     let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::Usage, format!("--http {address}: {error}"));
-    let token = match args.token {
-        Some(token) => token,
+    let token = match &args.token {
+        Some(token) => token.clone(),
         None => fresh::token().map_err(Refusal::no_randomness)?,
     };
     let listener = TcpListener::bind(address).await.map_err(unusable)?;
@@ -70,7 +89,7 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
     } else {
         progress::say(&format!("serving {url}; clients send the header `Authorization: Bearer {token}`"));
     }
-    let options = HttpOptions { tools, token, hosts: args.host, idle: (!is_kept).then_some(args.idle) };
+    let options = HttpOptions { offer, token, hosts: args.host.clone(), idle: (!is_kept).then_some(args.idle) };
     let mut signals = Signals::listen();
     serve_http(opener, listener, options, async move { signals.next().await }).await.map_err(unusable)
 }
@@ -80,8 +99,6 @@ pub(crate) struct Opening {
     pub(crate) options: SessionOptions,
     /// A picture is taken before and after each step.
     pub(crate) takes_pictures: bool,
-    /// Whoever calls has a shell, and so names files wherever they are.
-    pub(crate) is_of_shell: bool,
 }
 
 impl Opening {
@@ -121,10 +138,6 @@ impl Opening {
         if let Some(storage) = &options.storage {
             agent = agent.storage(storage);
         }
-        let files = match self.is_of_shell {
-            true => Files::Anywhere,
-            false => Files::In(cuebook::upload_roots(&policy)),
-        };
         let agent = agent
             .budgets(budgets(options))
             .modeler_options(ModelerOptions { settling: SETTLING, ..ModelerOptions::default() })
@@ -138,7 +151,7 @@ impl Opening {
             .map_err(|error| unusable(&error))?;
         let request = agent.request(Work::Session).map_err(|error| unusable(&error))?;
         let session = agent.begin_as(RunRequest { run_id, ..request }).await.map_err(|error| unusable(&error))?;
-        Ok(Handle::start(session, questions, opens_loopback, files))
+        Ok(Handle::start(session, questions, opens_loopback))
     }
 }
 
@@ -172,7 +185,7 @@ impl SharedOpening {
 }
 
 impl Opener for SharedOpening {
-    async fn open(&self) -> Result<Handle, String> {
+    async fn open(&self, _: Option<&str>) -> Result<Handle, String> {
         self.session().await.map_err(|refusal| with_sources(&refusal.error))
     }
 

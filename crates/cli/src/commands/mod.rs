@@ -1,5 +1,7 @@
 //! One file per command. Each turns its arguments into an [`Exit`](crate::exit::Exit).
 
+#[cfg(unix)]
+pub(crate) mod attached;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod doctor;
@@ -11,6 +13,8 @@ pub(crate) mod judge;
 pub(crate) mod mcp;
 pub(crate) mod minimize;
 pub(crate) mod observe;
+#[cfg(unix)]
+mod place;
 pub(crate) mod policy;
 pub(crate) mod prune;
 #[cfg(feature = "query")]

@@ -8,8 +8,8 @@ use cuebook_datalayer::{ArtifactStore, Run, RunDir};
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::report::ErrorCode;
 
+use super::place::place;
 use super::replay::{recording, unreadable};
-use super::session::place;
 use crate::args::SaveArgs;
 use crate::exit::{Exit, Output, Refusal};
 use crate::progress::{counted, say};

@@ -1,11 +1,10 @@
 //! Sessions that stay: `start`, `serve`, `sessions`, and the commands on an open one.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cuebook::environment;
 use cuebook_datalayer::RunDir;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
@@ -15,7 +14,8 @@ use cuebook_session::{Answer, Client, Entry, Listener, Registry, Reply, serve};
 use serde_json::Map;
 
 use super::mcp::Opening;
-use crate::args::{SessionName, StartArgs, VerbCall};
+use super::place::{place, registry, unreadable};
+use crate::args::{StartArgs, VerbCall};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::interrupt::Signals;
@@ -85,7 +85,7 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
     let idle = (!is_kept).then_some(args.idle);
-    let opening = Opening { options: args.options, takes_pictures: args.watch.watch, is_of_shell: true };
+    let opening = Opening { options: args.options, takes_pictures: args.watch.watch };
     let handle = opening.session().await?;
     let view = match handle.log().filter(|_| args.watch.watch) {
         Some(log) => {
@@ -213,32 +213,6 @@ fn print(answer: &Answer, output: Output) -> Exit {
     }
 }
 
-fn registry() -> Result<Registry, Refusal> {
-    Registry::at(environment::session_root()).map_err(|error| unreadable(&error))
-}
-
-/// The registry, and the name of the session: as stated, or one for the project.
-pub(crate) fn place(name: &SessionName) -> Result<(Registry, String), Refusal> {
-    let name = name.session.clone().unwrap_or_else(|| named_by(&project()));
-    Ok((registry()?, name))
-}
-
-/// The folder of the project: the next one up with a repository in it, else this one.
-fn project() -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned()
-}
-
-/// A name of a folder for people, and a digest of its path.
-fn named_by(folder: &Path) -> String {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut digest = DefaultHasher::new();
-    folder.hash(&mut digest);
-    let shown = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let shown: String = shown.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
-    format!("{shown}-{:08x}", digest.finish() & 0xffff_ffff)
-}
-
 /// Starts the server of a session as a process of its own, and waits until it listens.
 async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) -> Result<(), Refusal> {
     let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::NoBrowser, error.to_string());
@@ -270,10 +244,6 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
         }
         tokio::time::sleep(BEAT).await;
     }
-}
-
-fn unreadable(error: &std::io::Error) -> Refusal {
-    Refusal::unusable(ErrorCode::Unreadable, format!("the folder of sessions cannot be used: {error}"))
 }
 
 fn gone(name: &str, error: &std::io::Error) -> Refusal {

@@ -68,7 +68,7 @@ fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
 #[cfg(unix)]
 fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     let place = crate::args::SessionName { session: name.map(str::to_owned) };
-    let (registry, found) = super::session::place(&place)?;
+    let (registry, found) = super::place::place(&place)?;
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
     let entry = registry.find(&found).ok_or_else(|| match name {
         Some(name) => {

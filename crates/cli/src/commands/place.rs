@@ -1,0 +1,40 @@
+//! Where the sessions of this user are, and which of them a command means.
+
+use std::path::{Path, PathBuf};
+
+use cuebook::environment;
+use cuebook_grammar::report::ErrorCode;
+use cuebook_session::Registry;
+
+use crate::args::SessionName;
+use crate::exit::Refusal;
+
+pub(crate) fn registry() -> Result<Registry, Refusal> {
+    Registry::at(environment::session_root()).map_err(|error| unreadable(&error))
+}
+
+/// The registry, and the name of the session: as stated, or one for the project.
+pub(crate) fn place(name: &SessionName) -> Result<(Registry, String), Refusal> {
+    let name = name.session.clone().unwrap_or_else(|| named_by(&project()));
+    Ok((registry()?, name))
+}
+
+/// The folder of the project: the next one up with a repository in it, else this one.
+fn project() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned()
+}
+
+/// A name of a folder for people, and a digest of its path.
+fn named_by(folder: &Path) -> String {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut digest = DefaultHasher::new();
+    folder.hash(&mut digest);
+    let shown = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let shown: String = shown.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
+    format!("{shown}-{:08x}", digest.finish() & 0xffff_ffff)
+}
+
+pub(crate) fn unreadable(error: &std::io::Error) -> Refusal {
+    Refusal::unusable(ErrorCode::Unreadable, format!("the folder of sessions cannot be used: {error}"))
+}
