@@ -4,11 +4,13 @@
 mod persons;
 mod scene;
 
-use anyhow::Result;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
 use cuebook_tests::Shop;
 use serde_json::{Value, json};
 
-use scene::{CARD, PASSWORD, Scene, repeats, soon};
+use scene::{CARD, PASSWORD, Scene, repeat, repeats, soon};
 
 #[test]
 fn a_login_is_repeated_with_the_password_by_name() -> Result<()> {
@@ -102,4 +104,48 @@ fn a_tab_that_is_closed_ends_the_recording_and_what_was_done_is_kept() -> Result
     let recording = scene.ended()?;
     assert_eq!(recording.verbs()?, ["setValue"], "{:?}", recording.output);
     repeats(&recording, "/login", |shop| shop.state()["logins"] == json!([]))
+}
+
+#[test]
+fn a_browser_that_is_killed_leaves_what_was_done() -> Result<()> {
+    let shop = Shop::open()?;
+    let scene = Scene::open(&shop.url("/counter"))?;
+    let person = scene.person(&shop.url("/counter"))?;
+    scene.does(person.clicks("button", "count"))?;
+    let browser = scene.browser_process().context("expected a process")?;
+    ensure!(Command::new("kill").args(["-KILL", &browser.to_string()]).status()?.success(), "it is not killed");
+    let recording = scene.ended()?;
+    assert_eq!((recording.output.code, recording.verbs()?), (0, vec!["click".to_owned()]), "{:?}", recording.output);
+    repeats(&recording, "/counter", |shop| shop.hits("counter") == 1)
+}
+
+#[test]
+fn the_run_of_a_recorded_plan_is_exported_and_healed_like_any_other() -> Result<()> {
+    let shop = Shop::open()?;
+    let scene = Scene::open(&shop.url("/login"))?;
+    let person = scene.person(&shop.url("/login"))?;
+    scene.does(person.enters("email", "user@example.com"))?;
+    scene.does(person.clicks("button", "log in"))?;
+    let recording = scene.end()?;
+    let fresh = Shop::open()?;
+    let run = repeat(&fresh, "/login", &recording.plan()?, &["--no-repair"])?.run_dir()?;
+    let run = run.to_str().context("expected a name in UTF-8")?;
+
+    let out = fresh.runs().join("exported");
+    let folder = out.to_str().context("expected a name in UTF-8")?;
+    fresh.cuebook(&["export", run, "--to", "playwright-test", "--redact", "none", "--out", folder])?;
+    let files: Vec<_> = std::fs::read_dir(&out)?.collect::<Result<_, _>>()?;
+    let script = files.iter().find(|file| file.file_name().to_string_lossy().ends_with(".spec.ts"));
+    let script = std::fs::read_to_string(script.context("expected a script")?.path())?;
+    assert!(script.contains(r#".fill("user@example.com")"#), "{script}");
+    assert!(script.contains(r#"page.getByRole("button", { name: "Log in", exact: true }).click()"#), "{script}");
+
+    // With this seed, the button is called otherwise.
+    let drift = ["--drift", "changed-texts", "--drift-seed", "1"];
+    let replayed = fresh.cuebook(&[&["replay", run, "--heal"], &drift[..]].concat())?;
+    let report = replayed.json()?;
+    assert_eq!(report["result"], "ok", "{replayed:?}");
+    let healed = report["healedPlan"].as_str().with_context(|| format!("expected a healed plan: {replayed:?}"))?;
+    let healed: Value = serde_json::from_str(&std::fs::read_to_string(healed)?)?;
+    repeat(&Shop::open()?, "/login", &healed, &[&["--no-repair"], &drift[..]].concat()).map(drop)
 }

@@ -38,10 +38,31 @@ const CASES: [Case; 20] = [
         flags: EXACT,
     },
     Case {
+        title: "works in tabs",
+        path: "/tabs",
+        does: works_in_tabs,
+        seen: ("/submissions/0/fields/item", "Wax"),
+        flags: EXACT,
+    },
+    Case {
+        title: "works in frames",
+        path: "/frames",
+        does: works_in_frames,
+        seen: ("/submissions/0/form", "branch.same"),
+        flags: EXACT,
+    },
+    Case {
         title: "accepts dialogs",
         path: "/dialogs",
         does: accepts_dialogs,
         seen: ("/submissions/0/fields/name", "Bob"),
+        flags: EXACT,
+    },
+    Case {
+        title: "opens a submenu by the pointer",
+        path: "/menus",
+        does: opens_a_submenu,
+        seen: ("/submissions/0/fields/choice", "Export as PDF"),
         flags: EXACT,
     },
     Case {
@@ -56,13 +77,6 @@ const CASES: [Case; 20] = [
         path: "/dialogs",
         does: leaves,
         seen: ("/hits/counter", "1"),
-        flags: EXACT,
-    },
-    Case {
-        title: "opens a submenu by the pointer",
-        path: "/menus",
-        does: opens_a_submenu,
-        seen: ("/submissions/0/fields/choice", "Export as PDF"),
         flags: EXACT,
     },
     Case {
@@ -101,20 +115,6 @@ const CASES: [Case; 20] = [
         flags: EXACT,
     },
     Case { title: "works by keys only", path: "/login", does: works_by_keys, seen: ("/logouts", "1"), flags: EXACT },
-    Case {
-        title: "works in tabs",
-        path: "/tabs",
-        does: works_in_tabs,
-        seen: ("/submissions/0/fields/item", "Wax"),
-        flags: EXACT,
-    },
-    Case {
-        title: "works in frames",
-        path: "/frames",
-        does: works_in_frames,
-        seen: ("/submissions/0/form", "branch.same"),
-        flags: EXACT,
-    },
     Case {
         title: "works in a frame of another site",
         path: "/frames",
@@ -442,11 +442,11 @@ fn all_are_repeated(cases: &[Case]) -> Result<()> {
 }
 
 #[test]
-fn what_the_first_ten_persons_do_is_repeated() -> Result<()> {
-    all_are_repeated(&CASES[..10])
+fn what_five_persons_do_is_repeated() -> Result<()> {
+    all_are_repeated(&CASES[..5])
 }
 
 #[test]
-fn what_the_other_ten_persons_do_is_repeated() -> Result<()> {
-    all_are_repeated(&CASES[10..])
+fn what_the_other_fifteen_persons_do_is_repeated() -> Result<()> {
+    all_are_repeated(&CASES[5..])
 }

@@ -45,10 +45,6 @@ impl Desk {
         let (port, path) = endpoint(profiles.path())?;
         Ok(Self { browser, endpoint: format!("ws://127.0.0.1:{port}{path}"), runtime, _profiles: profiles })
     }
-
-    pub(super) fn process_id(&self) -> Option<u32> {
-        self.browser.process_id()
-    }
 }
 
 /// A recording in a browser.
@@ -82,8 +78,9 @@ impl Scene {
         Ok(Self { desk: desk.clone(), recording, plan, folder })
     }
 
-    pub(super) fn desk(&self) -> &Desk {
-        &self.desk
+    /// The number of the browser's process.
+    pub(super) fn browser_process(&self) -> Option<u32> {
+        self.desk.browser.process_id()
     }
 
     /// The tab at an address, once it is there and a person has looked at it.

@@ -12,16 +12,24 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use cargo_metadata::MetadataCommand;
 use serde_json::Value;
-use xtask::commands::{output_of, root};
+use xtask::commands::{output_of, root, stage};
 
 use archive::Entry;
 use manifests::Project;
 use platform::{PLATFORMS, Platform};
+
+/// Shells with completions, and the files of those in an archive.
+const SHELLS: [(&str, &str); 4] = [
+    ("bash", "completions/cuebook.bash"),
+    ("zsh", "completions/_cuebook"),
+    ("fish", "completions/cuebook.fish"),
+    ("powershell", "completions/_cuebook.ps1"),
+];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -55,7 +63,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         })?;
         let built = Path::new("target/release").join(platform.program());
         let binary = root().join(arguments.binary.as_ref().unwrap_or(&built));
-        archive::pack(platform, &project.version, &entries(platform, &binary)?, &out)?;
+        let mut entries = entries(platform, &binary)?;
+        entries.extend(of_the_program(&binary, &out.join("man"))?);
+        archive::pack(platform, &project.version, &entries, &out)?;
     }
     let archives = archives(&project, &out);
     if arguments.join {
@@ -93,6 +103,33 @@ fn entries(platform: &Platform, binary: &Path) -> Result<Vec<Entry>> {
     for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
         entries.push(plain(file, read(&root().join(file))?));
     }
+    Ok(entries)
+}
+
+/// Completions and manual pages, which the program writes itself. `folder` is for the pages, and removed.
+fn of_the_program(binary: &Path, folder: &Path) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for (shell, file) in SHELLS {
+        let written = Command::new(binary).args(["completions", shell]).stdin(Stdio::null()).output();
+        match written {
+            Ok(written) if written.status.success() => {
+                entries.push(Entry { path: file.to_owned(), content: written.stdout, is_program: false });
+            }
+            // A program for another processor, or of before there were any.
+            _ => {
+                println!("no completions and no manual: {} does not write them here", binary.display());
+                return Ok(Vec::new());
+            }
+        }
+    }
+    stage("manual", Command::new(binary).arg("man").arg(folder))?;
+    let mut pages: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    pages.sort_by_key(fs::DirEntry::file_name);
+    for page in pages {
+        let path = format!("man/{}", page.file_name().to_string_lossy());
+        entries.push(Entry { path, content: fs::read(page.path())?, is_program: false });
+    }
+    fs::remove_dir_all(folder)?;
     Ok(entries)
 }
 

@@ -8,7 +8,7 @@ use xtask::commands::root;
 
 use super::manifests::{IMAGE, MCP_NAME, Project};
 use super::platform::{PLATFORMS, Platform};
-use super::project;
+use super::{SHELLS, project};
 
 fn file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -74,6 +74,9 @@ fn the_formula_has_every_archive_that_it_may_with_its_digest() {
     for platform in &PLATFORMS {
         let stated = format!("url \"{}\"\n      sha256 \"digest-of-{}\"", project.download(platform), platform.target);
         assert_eq!(formula.contains(&stated), platform.brew.is_some(), "{}\n{formula}", platform.target);
+    }
+    for (shell, file) in SHELLS.iter().filter(|(shell, _)| *shell != "powershell") {
+        assert!(formula.contains(&format!("{shell}_completion.install \"{file}\"")), "{formula}");
     }
     assert!(formula.contains(&format!("version \"{}\"", project.version)), "{formula}");
     let few = project.formula(&digests().into_iter().filter(|(target, _)| target.contains("linux-gnu")).collect());
