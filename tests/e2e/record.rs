@@ -4,9 +4,7 @@
 mod persons;
 mod scene;
 
-use std::process::Command;
-
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use cuebook_tests::Shop;
 use serde_json::{Value, json};
 
@@ -107,13 +105,12 @@ fn a_tab_that_is_closed_ends_the_recording_and_what_was_done_is_kept() -> Result
 }
 
 #[test]
-fn a_browser_that_is_killed_leaves_what_was_done() -> Result<()> {
+fn a_browser_that_dies_leaves_what_was_done() -> Result<()> {
     let shop = Shop::open()?;
     let scene = Scene::open(&shop.url("/counter"))?;
     let person = scene.person(&shop.url("/counter"))?;
     scene.does(person.clicks("button", "count"))?;
-    let browser = scene.browser_process().context("expected a process")?;
-    ensure!(Command::new("kill").args(["-KILL", &browser.to_string()]).status()?.success(), "it is not killed");
+    scene.crashes();
     let recording = scene.ended()?;
     assert_eq!((recording.output.code, recording.verbs()?), (0, vec!["click".to_owned()]), "{:?}", recording.output);
     repeats(&recording, "/counter", |shop| shop.hits("counter") == 1)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use cuebook_cdp::{Browser, Page, Transport};
 use cuebook_tests::{CliOutput, Person, Shop, command, endpoint};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -78,9 +78,11 @@ impl Scene {
         Ok(Self { desk: desk.clone(), recording, plan, folder })
     }
 
-    /// The number of the browser's process.
-    pub(super) fn browser_process(&self) -> Option<u32> {
-        self.desk.browser.process_id()
+    /// The browser's process dies. Its number may be that of a script around it.
+    pub(super) fn crashes(&self) {
+        let crash = self.desk.browser.session().call_raw("Browser.crash", json!({}), soon());
+        // What is dead does not answer.
+        let _ = self.desk.runtime.block_on(crash);
     }
 
     /// The tab at an address, once it is there and a person has looked at it.
