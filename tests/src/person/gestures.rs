@@ -1,4 +1,4 @@
-//! What a person does besides clicking and typing: answers dialogs, chooses files, drags, scrolls and goes back.
+//! Actions of a person besides clicks and typing: dialogs, files, drags, the wheel, and going back.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ pub(crate) struct Project {
     pub(crate) license: String,
 }
 
-/// What all of them say Cuebook is; the MCP registry takes at most 100 characters.
+/// Description that all packages share; the MCP registry takes at most 100 characters.
 const DESCRIPTION: &str = "Drives a browser by typed, checked plans: a model cannot invent a target or a success.";
 /// Its name in the MCP registry, which npm packages and images repeat as a proof of their owner.
 pub(crate) const MCP_NAME: &str = "io.github.cuebook/cuebook";

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
 }
 
-/// Writes the packages.
+/// Packs a program, and writes everything that follows from the archives in the folder.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let project = project()?;
     let out = root().join(&arguments.out);

@@ -1,6 +1,6 @@
 //! The platforms that a release has files for. Everything else about packages follows from this table.
 
-/// One of them.
+/// Names of one platform in each of the packages.
 #[derive(Debug)]
 pub(crate) struct Platform {
     /// Rust's name of it.
