@@ -3,7 +3,9 @@
   const NAMED = {
     button: "button, [role=button], input[type=submit], summary",
     link: "a[href]",
-    field: "input:not([type=hidden]), textarea",
+    field: "input:not([type=hidden]), textarea, [contenteditable=true]",
+    label: "label",
+    option: "select[size] option",
     item: "[role=menuitem], [role=option], [role=tab]",
   };
   const plain = (text) => (text ?? "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();

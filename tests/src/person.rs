@@ -5,29 +5,40 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use cuebook_cdp::Page;
 use cuebook_cdp::protocol::Command;
+use cuebook_cdp::protocol::browser_protocol::dom::DescribeNodeParams;
 use cuebook_cdp::protocol::browser_protocol::input::{
     DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType, MouseButton,
 };
-use cuebook_cdp::protocol::browser_protocol::page::{CreateIsolatedWorldParams, GetFrameTreeParams, NavigateParams};
+use cuebook_cdp::protocol::browser_protocol::page::{CreateIsolatedWorldParams, NavigateParams};
 use cuebook_cdp::protocol::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
+use cuebook_cdp::{Frame, FrameId, Page, Session};
 use serde_json::{Value, json};
+
+mod gestures;
 
 const PATIENCE: Duration = Duration::from_secs(12);
 const PAUSE: Duration = Duration::from_millis(60);
 
 /// Somebody who uses a tab.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Person {
     tab: Page,
+    /// The frame that is looked into, by its title, and who looks at what is around it.
+    within: Option<(Box<Person>, String)>,
 }
 
 impl Person {
     /// Puts the person in front of this tab.
     #[must_use]
     pub const fn at(tab: Page) -> Self {
-        Self { tab }
+        Self { tab, within: None }
+    }
+
+    /// This person, who looks into a frame with the title.
+    #[must_use]
+    pub fn inside(&self, title: &str) -> Self {
+        Self { tab: self.tab.clone(), within: Some((Box::new(self.clone()), title.to_owned())) }
     }
 
     /// Opens a page.
@@ -51,10 +62,10 @@ impl Person {
     /// # Errors
     /// If there is none within its patience.
     pub async fn clicks_near(&self, kind: &str, name: &str, near: &str) -> Result<()> {
-        self.clicks_times(kind, name, near, 1).await
+        self.clicks_with(MouseButton::Left, 1, [kind, name, near]).await
     }
 
-    async fn clicks_times(&self, kind: &str, name: &str, near: &str, times: u32) -> Result<()> {
+    async fn clicks_with(&self, button: MouseButton, times: u32, [kind, name, near]: [&str; 3]) -> Result<()> {
         let until = Instant::now() + PATIENCE;
         let mut steady: Option<Value> = None;
         loop {
@@ -63,7 +74,7 @@ impl Person {
                 // Some things move away from the pointer.
                 self.points(&seen["at"]).await?;
                 if self.looks(&json!([kind, name, near])).await.unwrap_or_default()["at"] == seen["at"] {
-                    self.presses(&seen["at"], times).await?;
+                    self.presses(&seen["at"], button.clone(), times).await?;
                     // Nothing is known of the press in a new document: it led there.
                     if self.reads("globalThis.landed?.() ?? true").await.ok() != Some(Value::Bool(false)) {
                         return Ok(());
@@ -71,7 +82,7 @@ impl Person {
                 }
             }
             if !seen["close"].is_null() {
-                self.presses(&seen["close"], 1).await?;
+                self.presses(&seen["close"], MouseButton::Left, 1).await?;
             }
             if Instant::now() >= until {
                 let page = self.reads("`${location.href} ${document.body?.innerText}`").await?;
@@ -88,7 +99,15 @@ impl Person {
     /// # Errors
     /// If there is no such field within its patience.
     pub async fn enters(&self, field: &str, text: &str) -> Result<()> {
-        self.clicks_times("field", field, "", 3).await?;
+        self.clicks_with(MouseButton::Left, 3, ["field", field, ""]).await?;
+        self.types(text).await
+    }
+
+    /// Types into what has the focus, key by key.
+    ///
+    /// # Errors
+    /// If the browser does not take the keys.
+    pub async fn types(&self, text: &str) -> Result<()> {
         for key in text.chars() {
             let key = key.to_string();
             let event = |kind: DispatchKeyEventType, text| DispatchKeyEventParams {
@@ -120,16 +139,17 @@ impl Person {
         }
     }
 
-    /// Presses a key that enters no character, with its number in Windows.
+    /// Presses a key, with its number in Windows. Only the space enters a character.
     ///
     /// # Errors
     /// If the browser does not take it.
     pub async fn presses_key(&self, key: &str, number: i64) -> Result<()> {
         for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
-            let text = (key == "Enter" && kind == DispatchKeyEventType::KeyDown).then(|| "\r".to_owned());
+            let text = [("Enter", "\r"), (" ", " ")].into_iter().find(|(named, _)| *named == key);
+            let text = text.filter(|_| kind == DispatchKeyEventType::KeyDown).map(|(_, text)| text.to_owned());
             let event = DispatchKeyEventParams {
                 key: Some(key.to_owned()),
-                code: Some(key.to_owned()),
+                code: Some(if key == " " { "Space" } else { key }.to_owned()),
                 windows_virtual_key_code: Some(number),
                 text,
                 ..DispatchKeyEventParams::new(kind)
@@ -169,33 +189,64 @@ impl Person {
     /// # Errors
     /// If there is none.
     pub async fn reads(&self, expression: &str) -> Result<Value> {
-        let tree = self.call(GetFrameTreeParams {}).await?;
-        let frame = tree["frameTree"]["frame"]["id"].as_str().context("expected a frame")?;
+        Ok(self.evaluates(expression, true).await?["value"].clone())
+    }
+
+    async fn evaluates(&self, expression: &str, by_value: bool) -> Result<Value> {
+        let frame = Box::pin(self.frame()).await?;
         let world = CreateIsolatedWorldParams {
             world_name: Some("person".to_owned()),
-            ..CreateIsolatedWorldParams::new(frame.to_owned())
+            ..CreateIsolatedWorldParams::new(frame.id.as_str().to_owned())
         };
-        let world = self.call(world).await?;
+        let world = call(&frame.session, world).await?;
         let context = world["executionContextId"].as_i64().context("expected a world")?;
         let params = EvaluateParams {
             context_id: Some(ExecutionContextId::new(context)),
-            return_by_value: Some(true),
+            return_by_value: Some(by_value),
             ..EvaluateParams::new(expression)
         };
-        let reply = self.call(params).await?;
-        Ok(reply["result"]["value"].clone())
+        let reply = call(&frame.session, params).await?;
+        Ok(reply["result"].clone())
+    }
+
+    /// The frame that is looked into.
+    async fn frame(&self) -> Result<Frame> {
+        let Some((around, title)) = &self.within else { return Ok(self.tab.main_frame()) };
+        let element = around.evaluates(&owner(title), false).await?;
+        let object = element["objectId"].as_str().with_context(|| format!("expected a frame {title}"))?;
+        let session = Box::pin(around.frame()).await?.session;
+        let node =
+            call(&session, DescribeNodeParams { object_id: Some(object.to_owned().into()), ..Default::default() });
+        let id = node.await?["node"]["frameId"].as_str().context("expected a frame")?.to_owned();
+        self.tab.frame(&FrameId::from(id.as_str())).with_context(|| format!("expected the frame {title} in the page"))
     }
 
     async fn looks(&self, wanted: &Value) -> Result<Value> {
-        self.reads(&format!("({})(...{wanted})", include_str!("person.js").trim_end())).await
+        let mut seen = self.reads(&format!("({})(...{wanted})", include_str!("person.js").trim_end())).await?;
+        // The frames around it may have scrolled only now.
+        let mut within = self.within.as_ref();
+        while let Some((around, title)) = within {
+            let corner = "({ left, top }, of) => [left + of.clientLeft, top + of.clientTop]";
+            let of = owner(title);
+            let corner = around.reads(&format!("(({corner}))({of}.getBoundingClientRect(), {of})")).await?;
+            for side in ["at", "close"] {
+                for axis in 0..2 {
+                    if let Some(at) = seen[side][axis].as_f64() {
+                        seen[side][axis] = json!(at + corner[axis].as_f64().context("expected a corner")?);
+                    }
+                }
+            }
+            within = around.within.as_ref();
+        }
+        Ok(seen)
     }
 
-    async fn presses(&self, at: &Value, times: u32) -> Result<()> {
+    async fn presses(&self, at: &Value, button: MouseButton, times: u32) -> Result<()> {
         self.points(at).await?;
         for count in 1..=times {
             for kind in [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased] {
                 let event = DispatchMouseEventParams {
-                    button: Some(MouseButton::Left),
+                    button: Some(button.clone()),
                     click_count: Some(count.into()),
                     ..mouse(kind, at)?
                 };
@@ -210,9 +261,17 @@ impl Person {
     }
 
     async fn call(&self, command: impl Command) -> Result<Value> {
-        let until = Instant::now() + PATIENCE;
-        Ok(self.tab.session().request(command, until).await?.parse()?)
+        call(self.tab.session(), command).await
     }
+}
+
+async fn call(session: &Session, command: impl Command) -> Result<Value> {
+    Ok(session.request(command, Instant::now() + PATIENCE).await?.parse()?)
+}
+
+/// The element of a frame.
+fn owner(title: &str) -> String {
+    format!("document.querySelector('iframe[title=' + CSS.escape({}) + ']')", json!(title))
 }
 
 fn mouse(kind: DispatchMouseEventType, at: &Value) -> Result<DispatchMouseEventParams> {

@@ -1,5 +1,5 @@
 //! Runs `cuebook` in Django's admin, and on instructions that it should refuse, checks the types of the page scripts with
-//! TypeScript, has other people's software read exports, axe the pages of runs, and a program in Python plan.
+//! TypeScript, has other people's software read exports, axe the pages of runs, a program in Python plan, and npm install.
 //!
 //! Invariant: every harness runs even if another one fails; what a run achieved is judged by the
 //! applications themselves (a database, a server's state), never by `cuebook`'s own report.
@@ -45,6 +45,8 @@ enum Harness {
     Planner,
     /// Grammars in XGrammar and llguidance
     Masks,
+    /// The packages of this platform, installed by npm
+    Packages,
     /// Every tool of `cuebook mcp`, by another client, and the same work beside Playwright MCP; only if it is named
     Mcp,
     /// Episodes a minute beside `BrowserGym`'s loop over the same tasks; takes half an hour, so only if it is named
@@ -53,13 +55,14 @@ enum Harness {
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 8] = [
+    const DRIVING: [Self; 9] = [
         Self::Django,
         Self::Sentences,
         Self::Exports,
         Self::Report,
         Self::Planner,
         Self::Masks,
+        Self::Packages,
         Self::Mcp,
         Self::Browsergym,
     ];
@@ -75,6 +78,7 @@ impl Harness {
             Self::Report => "Pages of runs",
             Self::Planner => "Planner in Python",
             Self::Masks => "Token masks",
+            Self::Packages => "Packages",
             Self::Mcp => "MCP servers",
             Self::Browsergym => "Beside BrowserGym",
         }
@@ -86,6 +90,7 @@ impl Harness {
             Self::Types | Self::Django => "docs/interop.md",
             Self::Exports => "docs/export.md",
             Self::Planner => "docs/planners.md",
+            Self::Packages => "docs/installing.md",
             Self::Sentences | Self::Report | Self::Masks | Self::Mcp | Self::Browsergym => "docs/benchmarks.md",
         }
     }
@@ -100,6 +105,7 @@ impl Harness {
             Self::Report => "interop/reports.py",
             Self::Planner => "interop/planner.py",
             Self::Masks => "interop/masks.py",
+            Self::Packages => "interop/packages.py",
             Self::Mcp => "interop/mcp_servers.py",
             Self::Browsergym => "interop/browsergym_loop.py",
         }

@@ -17,6 +17,7 @@ mod house;
 mod interop;
 mod lint;
 mod nightly;
+mod package;
 mod test;
 
 use std::ffi::OsString;
@@ -64,6 +65,8 @@ enum Chore {
     Conformance(conformance::Arguments),
     /// All tests, trials and suites in bounded counts, beside their baselines; writes target/nightly/DATE.json
     Nightly,
+    /// Make the packages of a release from a built program: archives, npm, a Homebrew formula, server.json
+    Package(package::Arguments),
     /// Kill cuebook again and again, and compare its log with what the server counted; or change pages under
     /// the pointer again and again, and count what reached a wrong target; or decode plans from noise and check
     /// each; or read addresses as the policy and as Chrome do
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Chore::Eval(arguments) => eval::run(&arguments.arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Nightly => nightly::run(),
+        Chore::Package(arguments) => package::run(&arguments),
         Chore::Soak(arguments) => measure("soak", &arguments),
     };
     match outcome {

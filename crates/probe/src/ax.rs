@@ -134,10 +134,9 @@ fn aria_role(name: &str) -> Option<Role> {
         Some(match name {
             "image" | "Canvas" => Role::Img,
             "RootWebArea" => Role::Document,
-            "DisclosureTriangle" | "DisclosureTriangleGrouped" | "PopUpButton" | "ToggleButton" | "ColorWell" => {
-                Role::Button
-            }
-            "Date" | "DateTime" | "InputTime" => return None,
+            "DisclosureTriangle" | "DisclosureTriangleGrouped" | "PopUpButton" | "ToggleButton" => Role::Button,
+            // The scripts name these, in view or not, and find them by that.
+            "ColorWell" | "Date" | "DateTime" | "InputTime" => return None,
             "LabelText"
             | "StaticText"
             | "InlineTextBox"
@@ -193,6 +192,7 @@ mod tests {
         assert_eq!(aria_role("button"), Some(Role::Button));
         assert_eq!(aria_role("DisclosureTriangle"), Some(Role::Button));
         assert_eq!(aria_role("LabelText"), Some(Role::Generic));
+        assert_eq!(aria_role("ColorWell"), None, "a role that only the browser sees finds nothing");
         assert_eq!(aria_role("something new"), None);
     }
 }

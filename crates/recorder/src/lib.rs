@@ -37,6 +37,8 @@
 //! Cost: one look at the page after each thing that is done or changes, and at most half of the time.
 
 mod conditions;
+mod credentials;
+mod draft;
 mod error;
 mod history;
 mod note;
@@ -48,7 +50,7 @@ mod story;
 mod tap;
 mod target;
 
+pub use draft::{PersonStep, Recorded};
 pub use error::RecordError;
 pub use note::Note;
 pub use recorder::Recorder;
-pub use story::{PersonStep, Recorded};

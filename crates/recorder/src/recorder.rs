@@ -15,10 +15,11 @@ use cuebook_grammar::seam::{PageModeler, Redactor};
 use cuebook_grammar::secret::DigestKey;
 use serde::Deserialize;
 
+use crate::draft::Recorded;
 use crate::error::RecordError;
 use crate::history::{History, Way};
 use crate::report::Report;
-use crate::story::{Recorded, Story};
+use crate::story::Story;
 use crate::tap::{ANSWERED, ASKED, BindingCalled, CALLED, DIALOG, NAVIGATED, News, Tap, WITHIN, id_of, is_main};
 
 /// Time limit for opening the first page.

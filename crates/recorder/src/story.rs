@@ -1,11 +1,10 @@
-//! From events in their order to steps: pure.
+//! From events in their order to steps: pure. What a step led to is in `draft`.
 //!
 //! Invariants:
 //! - A step is begun by an event of a person only; what the page and the browser do afterwards belongs to the step before.
 //! - Characters of one field are one step, and the press that gave it the focus is none.
 //! - A press that changed nothing anybody could see is no step.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,13 +20,11 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::MAX_STEPS;
 use cuebook_grammar::record::RecordedTarget;
 use cuebook_grammar::seam::Redactor;
-use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::{ClickCount, Count, ShortText};
-use serde::Serialize;
-use serde_json::Value;
 use url::Url;
 
-use crate::conditions::{self, Happened};
+use crate::credentials::Credentials;
+use crate::draft::{Draft, Recorded, target_name};
 use crate::history::Way;
 use crate::note::Note;
 use crate::report::{Button, Described, Report};
@@ -43,52 +40,6 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(8);
 const SETTLES: Duration = Duration::from_secs(1);
 /// A person chooses a file within this time after the press that opened the chooser.
 const CHOSEN_WITHIN: Duration = Duration::from_secs(300);
-
-/// A step of a person.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PersonStep {
-    /// The step, by the names of `targets`.
-    pub step: Step,
-    /// Its targets, as they were before it.
-    pub targets: BTreeMap<TargetRef, RecordedTarget>,
-}
-
-/// Everything that a person did.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
-    /// The steps, in order.
-    pub steps: Vec<PersonStep>,
-    /// Secrets that the steps name, each with the field that it is for.
-    pub credentials: BTreeMap<CredentialRef, String>,
-    /// Doings that are missing, or need a hand.
-    pub notes: Vec<Note>,
-    /// The viewport of the first page.
-    pub viewport: Option<ViewportSize>,
-    /// The origins of the pages on which something was done.
-    pub origins: BTreeSet<String>,
-}
-
-/// A step, while it is not known what it leads to.
-#[derive(Debug)]
-struct Draft {
-    step: Step,
-    targets: BTreeMap<TargetRef, Target>,
-    tab: PageId,
-    at: Instant,
-    /// The address before it.
-    url: String,
-    before: Option<Arc<Observation>>,
-    after: Option<Arc<Observation>>,
-    happened: Happened,
-    /// The element that the event was for.
-    pointed: Option<Pointed>,
-    /// It is left out if nothing came of it.
-    is_tentative: bool,
-    /// Its text was longer than a step may enter.
-    is_cut: bool,
-    /// Its effects are stated already.
-    is_closed: bool,
-}
 
 #[derive(Debug)]
 struct Tab {
@@ -109,13 +60,11 @@ struct Tab {
 
 pub(crate) struct Story {
     redactor: Arc<dyn Redactor>,
-    /// Names that the person gave to secrets, by field.
-    named: Vec<(String, CredentialRef)>,
     tabs: Vec<Tab>,
     /// The tab in which the plan is.
     current: Option<PageId>,
     drafts: Vec<Draft>,
-    credentials: BTreeMap<CredentialRef, (String, String)>,
+    credentials: Credentials,
     notes: Vec<Note>,
     viewport: Option<ViewportSize>,
 }
@@ -124,11 +73,10 @@ impl Story {
     pub(crate) fn new(redactor: Arc<dyn Redactor>, named: Vec<(String, CredentialRef)>) -> Self {
         Self {
             redactor,
-            named,
             tabs: Vec::new(),
             current: None,
             drafts: Vec::new(),
-            credentials: BTreeMap::new(),
+            credentials: Credentials::new(named),
             notes: Vec::new(),
             viewport: None,
         }
@@ -278,12 +226,13 @@ impl Story {
         }
         let Some(tab) = self.tabs.iter_mut().find(|tab| tab.id == page.page) else { return };
         tab.seen = Some(page.clone());
-        let Some(draft) = self.drafts.last_mut().filter(|draft| draft.tab == page.page) else { return };
-        for target in draft.targets.values_mut() {
+        // A person may be faster than the first look.
+        for target in self.drafts.iter_mut().flat_map(|draft| draft.targets.values_mut()) {
             if let Some(candidate) = target.wanted.as_ref().and_then(|pointed| pointed.candidate_in(&page)) {
                 *target = Target::observed(candidate);
             }
         }
+        let Some(draft) = self.drafts.last_mut().filter(|draft| draft.tab == page.page) else { return };
         if began >= draft.at && began.saturating_duration_since(draft.at) <= SHOWN_WITHIN && page.dialog.is_none() {
             draft.after = Some(page);
         }
@@ -338,7 +287,7 @@ impl Story {
                 let (Some(first), Some(second)) = (self.target(&from, tab), self.target(&to, tab)) else {
                     return self.undescribed("drag", &from);
                 };
-                let (name, other) = (name("main"), name("to"));
+                let (name, other) = (target_name("main"), target_name("to"));
                 let action = Action::from(DragTo::between(name.clone(), other.clone()));
                 self.begin(action, tab, Some((name, first, from)), now);
                 if let Some(draft) = self.drafts.last_mut() {
@@ -357,13 +306,11 @@ impl Story {
             }
             return;
         };
-        let is_field = target.candidate().is_some_and(|candidate| {
-            candidate.supports(cuebook_grammar::candidate::Capability::Text) || candidate.role.is_text_entry()
-        });
+        let is_field = pointed.takes_value(target.candidate());
         let is_tentative =
             button == Button::Left && (is_field || (!pointed.is_control() && target.candidate().is_none()));
         self.hovered(hovers, &target, pointed, tab, now);
-        let main = name("main");
+        let main = target_name("main");
         let button = match button {
             Button::Left => None,
             Button::Middle => Some(MouseButton::Middle),
@@ -401,7 +348,7 @@ impl Story {
         }
         let shown: Vec<Target> = steps.iter().skip(1).map(|(_, target)| target).chain([clicked]).cloned().collect();
         for ((pointed, target), next) in steps.into_iter().zip(shown) {
-            let (main, revealed) = (name("main"), name("revealed"));
+            let (main, revealed) = (target_name("main"), target_name("revealed"));
             self.begin(Hover::over(main.clone()).into(), tab, Some((main, target, pointed)), now);
             if let Some(draft) = self.drafts.last_mut() {
                 draft.step.post.push(Condition::visible(revealed.clone()));
@@ -433,7 +380,7 @@ impl Story {
             self.begin(Action::Press(press), tab, None, now);
         } else {
             let Some(target) = self.target(&pointed, tab) else { return self.undescribed("press", &pointed) };
-            let main = name("main");
+            let main = target_name("main");
             let press = Press { target_ref: Some(main.clone()), ..press };
             self.begin(Action::Press(press), tab, Some((main, target, pointed)), now);
         }
@@ -461,8 +408,14 @@ impl Story {
     }
 
     fn typing(&mut self, pointed: Pointed, tab: &PageId, now: Instant) {
-        let named = self.named_by_person(&pointed, tab);
-        let reference = named.unwrap_or_else(|| self.derived(&pointed, tab));
+        let reference = match self.named_by_person(&pointed, tab) {
+            Some(reference) => reference,
+            None => {
+                let (seen, origin) = self.seen_in(tab);
+                let candidate = seen.as_ref().and_then(|page| pointed.candidate_in(page));
+                self.credentials.derived(&pointed, candidate, origin)
+            }
+        };
         self.enter_secret(pointed, reference, tab, now);
     }
 
@@ -482,7 +435,7 @@ impl Story {
 
     /// A step that sets a field; it replaces the one before if that set the same field.
     fn set(&mut self, pointed: &Pointed, tab: &PageId, now: Instant, action: impl Fn(TargetRef) -> Action) {
-        let main = name("main");
+        let main = target_name("main");
         if let Some(draft) = self.entry(pointed) {
             draft.step.action = action(main);
             (draft.at, draft.after) = (now, None);
@@ -515,7 +468,7 @@ impl Story {
         let is_candidate = seen.is_some_and(|page| pointed.candidate_in(&page).is_some());
         if is_opened && !is_candidate {
             if let Some(draft) = self.drafts.last_mut() {
-                draft.step.action = upload(name("main"));
+                draft.step.action = upload(target_name("main"));
                 (draft.at, draft.is_tentative) = (now, false);
             }
         } else {
@@ -523,7 +476,7 @@ impl Story {
                 self.drafts.pop();
             }
             let Some(target) = self.target(&pointed, tab) else { return self.undescribed("upload", &pointed) };
-            let main = name("main");
+            let main = target_name("main");
             self.begin(upload(main.clone()), tab, Some((main, target, pointed)), now);
         }
     }
@@ -556,36 +509,10 @@ impl Story {
     /// States what the last step led to, or leaves it out if that is nothing.
     fn close_last(&mut self) {
         let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
-        draft.is_closed = true;
-        let to = self.tabs.iter().find(|tab| tab.id == draft.tab).map_or(draft.url.as_str(), |tab| tab.url.as_str());
-        let pair = draft.before.as_ref().zip(draft.after.as_ref()).filter(|(_, after)| after.url == to);
-        if draft.is_tentative && !draft.happened.is_anything() {
-            let is_idle = match pair {
-                Some((before, after)) => !conditions::differs(before, after),
-                // Nothing was seen, so it is judged by what it mostly does: give a field the focus.
-                None => matches!(draft.step.action, Action::Click(_)),
-            };
-            if is_idle {
-                self.drafts.pop();
-                return;
-            }
-        }
-        let post = conditions::reported(&draft.happened, &draft.url, to);
-        draft.step.post.extend(post);
-        // A value says more than what else may have changed, and a dialog or another tab hides the page.
-        let is_said = match draft.step.action {
-            Action::Hover(_) | Action::SwitchTab(_) | Action::CloseTab(_) | Action::Navigate(_) => true,
-            Action::SetValue(_) | Action::Select(_) | Action::Check(_) | Action::Uncheck(_) => {
-                !draft.happened.has_navigated
-            }
-            _ => draft.happened.dialog.is_some() || draft.happened.new_tab.is_some(),
-        };
-        if let Some((before, after)) = pair.filter(|_| !is_said) {
-            let main = draft.targets.get_key_value(&name("main"));
-            if let Some((condition, target)) = conditions::shown(before, after, main) {
-                draft.step.post.push(condition);
-                draft.targets.extend(target);
-            }
+        let tab = self.tabs.iter().find(|tab| tab.id == draft.tab);
+        let to = tab.map_or_else(|| draft.url.clone(), |tab| tab.url.clone());
+        if !draft.close(&to) {
+            self.drafts.pop();
         }
     }
 
@@ -602,34 +529,16 @@ impl Story {
 
     /// The name that the person gave to what goes into a field.
     fn named_by_person(&mut self, pointed: &Pointed, tab: &PageId) -> Option<CredentialRef> {
-        let seen = self.tab(tab).and_then(|tab| tab.seen.clone());
+        let (seen, origin) = self.seen_in(tab);
         let candidate = seen.as_ref().and_then(|page| pointed.candidate_in(page));
-        let is_called = |field: &str| {
-            pointed.field_names(candidate).any(|name| name.trim().to_lowercase() == field.trim().to_lowercase())
-        };
-        let (field, reference) = self.named.iter().find(|(field, _)| is_called(field))?.clone();
-        let origin = self.tab(tab).and_then(|tab| origin(&tab.url)).unwrap_or_default();
-        self.credentials.insert(reference.clone(), (origin, field));
-        Some(reference)
+        self.credentials.given(pointed, candidate, origin)
     }
 
-    /// A name for the secret of a field: that of the field, with a number where another field has it already.
-    fn derived(&mut self, pointed: &Pointed, tab: &PageId) -> CredentialRef {
-        let seen = self.tab(tab).and_then(|tab| tab.seen.clone());
-        let candidate = seen.as_ref().and_then(|page| pointed.candidate_in(page));
-        let field = candidate.map(|it| it.name.clone()).filter(|name| !name.is_empty());
-        let field = field.or_else(|| pointed.field_names(None).next().map(str::to_owned)).unwrap_or_default();
-        let whose = (self.tab(tab).and_then(|tab| origin(&tab.url)).unwrap_or_default(), field);
-        if let Some((known, _)) = self.credentials.iter().find(|(_, other)| **other == whose) {
-            return known.clone();
-        }
-        let plain = slug(&whose.1);
-        let numbered = (2..).map(|number: u32| format!("{plain}_{number}"));
-        let mut free = std::iter::once(plain.clone()).chain(numbered).map(CredentialRef::new);
-        let reference =
-            free.find(|name| !self.credentials.contains_key(name)).unwrap_or(CredentialRef::new(plain.clone()));
-        self.credentials.insert(reference.clone(), whose);
-        reference
+    /// The latest look at a tab, and its origin.
+    fn seen_in(&self, tab: &PageId) -> (Option<Arc<Observation>>, String) {
+        let tab = self.tabs.iter().find(|one| one.id == *tab);
+        let origin = tab.and_then(|tab| origin(&tab.url)).unwrap_or_default();
+        (tab.and_then(|tab| tab.seen.clone()), origin)
     }
 
     fn undescribed(&mut self, verb: &str, pointed: &Pointed) {
@@ -666,7 +575,7 @@ impl Story {
             if matches!(draft.step.action, Action::SwitchTab(_)) && is_next_switch {
                 continue;
             }
-            let Some(done) = without_secrets(&draft, self.redactor.as_ref()) else {
+            let Some(done) = draft.done(self.redactor.as_ref()) else {
                 let what = draft.step.action.kind().meta().name.to_owned();
                 recorded.notes.push(Note::ShowsSecret { what });
                 continue;
@@ -680,7 +589,7 @@ impl Story {
                 recorded.notes.push(Note::TextCut { step });
             }
             if let Some(reference) = draft.step.action.credential()
-                && let Some((_, field)) = self.credentials.get(reference)
+                && let Some(field) = self.credentials.field(reference)
             {
                 recorded.credentials.insert(reference.clone(), field.clone());
             }
@@ -693,69 +602,6 @@ impl Story {
 
 /// The most remarks on one recording.
 const MOST_NOTES: usize = 50;
-
-impl Draft {
-    fn new(action: Action, tab: &PageId, url: String, before: Option<Arc<Observation>>, at: Instant) -> Self {
-        Self {
-            step: action.into(),
-            targets: BTreeMap::new(),
-            tab: tab.clone(),
-            at,
-            url,
-            before,
-            after: None,
-            happened: Happened::default(),
-            pointed: None,
-            is_tentative: false,
-            is_cut: false,
-            is_closed: false,
-        }
-    }
-}
-
-/// The step without conditions that would show a secret; `None` if the step itself would.
-fn without_secrets(draft: &Draft, redactor: &dyn Redactor) -> Option<PersonStep> {
-    let is_clean = |text: &str| redactor.redact(text) == text;
-    let is_target_clean = |name: &TargetRef| {
-        draft.targets.get(name).is_some_and(|target| match &target.recorded {
-            RecordedTarget::Observed(it) => is_clean(&it.name) && texts(&it.locators).iter().all(|text| is_clean(text)),
-            RecordedTarget::Declared(locator) => texts(locator).iter().all(|text| is_clean(text)),
-        })
-    };
-    let mut step = draft.step.clone();
-    step.post.retain(|condition| {
-        texts(condition).iter().all(|text| is_clean(text)) && condition.targets().into_iter().all(is_target_clean)
-    });
-    let is_shown = !texts(&step.action).iter().all(|text| is_clean(text))
-        || !step.action.targets().into_iter().all(is_target_clean);
-    if is_shown {
-        return None;
-    }
-    let used = step.targets();
-    let recorded = |(name, target): (&TargetRef, &Target)| (name.clone(), target.recorded.clone());
-    let targets = draft.targets.iter().filter(|(name, _)| used.contains(name)).map(recorded).collect();
-    Some(PersonStep { step, targets })
-}
-
-/// Every text within a value.
-fn texts(value: &impl Serialize) -> Vec<String> {
-    fn within(value: Value, out: &mut Vec<String>) {
-        match value {
-            Value::String(text) => out.push(text),
-            Value::Array(items) => items.into_iter().for_each(|item| within(item, out)),
-            Value::Object(object) => object.into_iter().for_each(|(_, item)| within(item, out)),
-            _ => {}
-        }
-    }
-    let mut out = Vec::new();
-    within(serde_json::to_value(value).unwrap_or_default(), &mut out);
-    out
-}
-
-/// A name for a target within one step, of letters.
-fn name(text: &'static str) -> TargetRef {
-    TargetRef::new(text).unwrap_or_else(|_| TargetRef::from(cuebook_grammar::id::CandidateId(0)))
-}
 
 fn count(index: usize) -> Count {
     Count::clamped(u32::try_from(index).unwrap_or(u32::MAX))
@@ -774,20 +620,6 @@ fn modifier(key: &str) -> Option<Modifier> {
 fn origin(url: &str) -> Option<String> {
     let origin = Url::parse(url).ok()?.origin();
     origin.is_tuple().then(|| origin.ascii_serialization())
-}
-
-/// `card_number` of `Card number:`.
-fn slug(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars().take(100) {
-        if c.is_ascii_alphanumeric() {
-            out.push(c.to_ascii_lowercase());
-        } else if !out.ends_with('_') && !out.is_empty() {
-            out.push('_');
-        }
-    }
-    let trimmed = out.trim_end_matches('_');
-    if trimmed.is_empty() { "secret".to_owned() } else { trimmed.chars().take(40).collect() }
 }
 
 fn viewport(page: &Observation) -> Option<ViewportSize> {

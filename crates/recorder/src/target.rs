@@ -1,7 +1,7 @@
 //! From an element that an event named to what a plan can find again.
 
 use cuebook_cdp::{DocumentId, FrameId};
-use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::{NodeKey, PageId};
 use cuebook_grammar::locator::{ByLabel, ByPlaceholder, ByText, Locator, Strategy};
@@ -60,6 +60,14 @@ impl Pointed {
     /// Returns `true` if nothing in particular has the focus.
     pub(crate) fn is_page(&self) -> bool {
         matches!(self.facts.tag.as_str(), "body" | "html")
+    }
+
+    /// Returns `true` if a press mostly gives it the focus, so that its value says what was done. A list box that opens at a
+    /// press is none.
+    pub(crate) fn takes_value(&self, candidate: Option<&Candidate>) -> bool {
+        let role = candidate.map_or(self.facts.role, |candidate| candidate.role);
+        candidate.is_some_and(|candidate| candidate.supports(Capability::Value))
+            || (role.is_text_entry() && (role != Role::ComboBox || self.facts.tag == "input"))
     }
 
     /// The candidate that it is or is in.

@@ -170,7 +170,7 @@ async fn every_kind_of_input() -> Result<()> {
         set("textbox \"Day\"", "2027-03-03"),
         set("textbox \"Time\"", "14:30"),
         set("textbox \"Month\"", "2027-03"),
-        set("button \"Colour\"", "#aa0033"),
+        set("textbox \"Colour\"", "#aa0033"),
         set("slider \"Volume\"", "8"),
         set("spinbutton \"Copies\"", "3"),
         { "type": "select", "targetRef": "listbox \"Tags\"", "option": ["Urgent", "Return"] },

@@ -95,13 +95,25 @@ pub fn candidates(frames: &[FrameRows], identities: &mut Identities, digest: &Di
     for members in groups.values().filter(|members| members.len() > 1) {
         let mut twins: Vec<Twin> = members.iter().filter_map(|index| drafts.get(*index)).map(twin).collect();
         drop_common_ids(&mut twins);
-        for ((position, index), label) in members.iter().enumerate().zip(labels(&twins)) {
+        // A locator leads to a frame first, so its position counts there.
+        let frame_of = |index: &usize| drafts.get(*index).map(|draft| draft.frame.frame);
+        let mut all: HashMap<Option<u32>, usize> = HashMap::new();
+        let positions: Vec<usize> = members
+            .iter()
+            .map(|index| {
+                let count = all.entry(frame_of(index)).or_default();
+                *count += 1;
+                *count - 1
+            })
+            .collect();
+        for ((index, position), label) in members.iter().zip(positions).zip(labels(&twins)) {
+            let of = all.get(&frame_of(index)).copied().unwrap_or(1);
             let (context, ambiguous) = match label {
                 Label::Context(text) => (Some(text), false),
                 Label::Ambiguous(text) => (text, true),
             };
             if let Some(slot) = contexts.get_mut(*index) {
-                *slot = (context, ambiguous, Place { of: members.len(), index: position });
+                *slot = (context, ambiguous, Place { of, index: position });
             }
         }
     }
@@ -316,6 +328,20 @@ mod tests {
         assert!(!found[0].ambiguous);
         let json = serde_json::to_value(&found[1].locators[0]).unwrap();
         assert_eq!(json["within"]["hasText"], "jane@example.com");
+    }
+
+    #[test]
+    fn a_position_among_twins_counts_within_their_frame() {
+        let frame = |frame, ids: [u64; 2]| FrameRows {
+            frame,
+            rows: ids.map(|id| placed(id, Role::Button, "Send")).into(),
+            ..FrameRows::default()
+        };
+        let frames = [frame(0, [1, 2]), frame(1, [3, 4])];
+        let found = candidates(&frames, &mut Identities::default(), &DigestKey::new([1; 32]));
+        let positions: Vec<_> =
+            found.iter().map(|one| serde_json::to_value(&one.locators[0]).unwrap()["nth"].as_i64()).collect();
+        assert_eq!(positions, [Some(0), Some(1), Some(0), Some(1)]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ const hostOf = (element) => {
 /** The field that an element is or stands in; null if it is none. */
 export const fieldOf = (element) => {
   const tag = cb.tagOf(element);
+  // A list that is always open shows its options in the page.
+  if (tag === "option" || tag === "optgroup") return cb.closest(element, "select");
   if (tag === "textarea" || tag === "select" || (tag === "input" && !isButton(element))) return element;
   const host = hostOf(element);
   return cb.isEditingHost(host) ? host : null;

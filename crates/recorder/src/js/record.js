@@ -30,13 +30,34 @@ let pressed = null;
 let wasDragged = false;
 let dragged = null;
 
+const NEAR = 6;
+const MOST_PLACES = 50;
+const ITEM = "li,tr,[role=listitem],[role=option],[role=row],[role=treeitem],[role=tab]";
+/** The items beside the one around an element that a pointer may sort, and where they are before anything is moved. */
+const placesOf = (element) => {
+  const around = [];
+  for (let at = element; at && around.length < NEAR; at = cb.composedParentOf(at)) around.push(at);
+  const isGrabbed = /grab|move/.test(cb.styleOf(element).cursor);
+  // A page that takes the gestures of a finger away from the browser has its own.
+  if (!isGrabbed && !around.some((at) => cb.styleOf(at).touchAction === "none")) return [];
+  for (const at of around) {
+    const parent = cb.composedParentOf(at);
+    if (!parent || !(isGrabbed || cb.matches(at, ITEM))) continue;
+    const beside = cb.childrenOf(parent).filter((one) => one !== at && cb.isElement(one) && cb.tagOf(one) === cb.tagOf(at));
+    if (beside.length > 0)
+      return beside.slice(0, MOST_PLACES).map((one) => ({ seen: described(one), box: one.getBoundingClientRect() }));
+  }
+  return [];
+};
+
 on("pointerover", (event, element) => event.pointerType === "mouse" && onOver(event, element));
 on("pointermove", onMove);
 on("pointerdown", (event, element) => {
   finishOthers(element);
   reach(element);
   wasDragged = false;
-  pressed = { element, target: described(element), x: event.clientX, y: event.clientY, events: [event] };
+  const { clientX: x, clientY: y } = event;
+  pressed = { element, target: described(element), x, y, events: [event], places: placesOf(element) };
   const hovers = event.pointerType === "mouse" ? revealersOf(element) : [];
   onPress(event);
   send({ what: "down", hovers });
@@ -44,17 +65,24 @@ on("pointerdown", (event, element) => {
 on("mousedown", (event) => pressed?.events.push(event));
 on("pointerup", (event) => {
   if (!pressed || dragged) return;
-  const { element, target, x, y, events } = pressed;
+  const { element, target, x, y, events, places } = pressed;
   if (Math.hypot(event.clientX - x, event.clientY - y) < FAR || fieldOf(element)) return;
+  // A list may be sorted while the pointer is on its way: what counts is whose place this was.
+  const isAt = ({ box }) =>
+    event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+  const taken = places.find(isAt);
   // A text that is selected is not dragged.
   const isGrabbed =
-    events.some((one) => one.defaultPrevented) || /grab|move|resize/.test(cb.styleOf(element).cursor);
+    taken ||
+    events.some((one) => one.defaultPrevented) ||
+    /grab|move|resize/.test(cb.styleOf(element).cursor);
   if (!isGrabbed) return;
   const under = document
     .elementsFromPoint(event.clientX, event.clientY)
     .find((one) => !cb.contains(element, one) && !cb.contains(actedOn(element) ?? element, one));
   wasDragged = true;
-  if (under) send({ what: "drag", from: target, to: described(under) });
+  const to = taken?.seen ?? (under && described(under));
+  if (to) send({ what: "drag", from: target, to });
 });
 const clicked = (event, element, button) => {
   const target = pressed && event.detail > 0 ? pressed.target : described(element);
