@@ -33,6 +33,11 @@ fn known() -> impl Iterator<Item = (&'static Tool, Verb)> {
     ToolSet::Core.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
 }
 
+/// `true` for the name of a command on an open session.
+pub(crate) fn is_of_session(command: &str) -> bool {
+    known().any(|(_, verb)| verb.name == command)
+}
+
 /// One command for each verb.
 pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
     known().map(|(tool, verb)| {
