@@ -34,7 +34,7 @@ use cuebook_repair::Sight;
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
 
 pub(crate) use setup::{Client, CompletionsArgs, ConfigCommand, DoctorArgs, InstallArgs, KeyArgs, ManArgs, ShowArgs};
-pub(crate) use verbs::{VerbCall, is_of_session};
+pub(crate) use verbs::VerbCall;
 
 use crate::config::apply::{Applied, applied, called, with_variables};
 use crate::config::fields::Table;
@@ -679,7 +679,8 @@ fn stated(matches: &ArgMatches, configured: &BTreeSet<String>) -> Vec<String> {
     for arg in options.get_arguments().filter(is_stated) {
         let flag = format!("--{}", arg.get_long().unwrap_or_default());
         if !arg.get_action().takes_values() {
-            flags.push(flag);
+            // A file may say that it is off.
+            flags.extend(matches.get_flag(arg.get_id().as_str()).then_some(flag));
             continue;
         }
         let names = arg.get_value_names().unwrap_or_default();
@@ -1098,10 +1099,10 @@ impl Arguments {
     pub(crate) fn read() -> Result<Self, ExitCode> {
         let words: Vec<_> = std::env::args_os().collect();
         let wants_json = words.iter().any(|argument| argument == "--json");
-        let Applied { line: mut command, configured } = configured(line(), &words).map_err(|refusal| {
-            let exit = refusal.print(Output { json: wants_json, quiet: false });
-            ExitCode::from(exit)
-        })?;
+        let applied = configured(line(), &words);
+        let Applied { line: mut command, configured } =
+            applied.map_err(|refusal| refusal.print(Output { json: wants_json, quiet: false }))?;
+        let wants_json = wants_json || configured.contains("json");
         let parsed = command.try_get_matches_from_mut(words).and_then(|matches| {
             if let Some(call) = verbs::called(&matches)? {
                 let output = Output { json: matches.get_flag("json"), quiet: matches.get_flag("quiet") };
@@ -1143,17 +1144,16 @@ fn configured(line: clap::Command, words: &[OsString]) -> Result<Applied, exit::
     let command = command.get_name().to_owned();
     let sets_up = UNCONFIGURED.contains(&command.as_str());
     let table = Table::of(&line);
-    let fault = |fault| exit::Refusal::invalid(ErrorCode::Usage, format!("{fault}"));
     let settings = match Settings::read(&Places::of_this_process(), &table) {
         Err(_) if sets_up => Settings::default(),
-        read => read.map_err(fault)?,
+        read => read?,
     };
     if !sets_up && !is_typed(&["--quiet"]) {
         for note in settings.notes(&command, &table) {
             progress::say(&note);
         }
     }
-    applied(line, words, &settings).map_err(fault)
+    Ok(applied(line, words, &settings)?)
 }
 
 /// The commands by what they are for.
@@ -1202,7 +1202,7 @@ fn grouped(command: clap::Command) -> clap::Command {
                 Some(about) => about.to_string(),
                 None => "Print this message or the help of the given command".to_owned(),
             };
-            list.push_str(&format!("  {name:<10}{about}\n"));
+            list.push_str(&format!("  {name:<13}{about}\n"));
         }
         list.push('\n');
     }

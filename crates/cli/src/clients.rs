@@ -292,13 +292,15 @@ mod tests {
         }
         let toml = "model = \"m\" # mine\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tui]\ntheme = \"dark\"\n";
         let changed = entered(Client::Codex, toml);
-        let without = changed.replace(&format!("\n[mcp_servers.cuebook]\ncommand = \"{PROGRAM}\"\nargs = [\"mcp\"]\n"), "");
+        let without =
+            changed.replace(&format!("\n[mcp_servers.cuebook]\ncommand = \"{PROGRAM}\"\nargs = [\"mcp\"]\n"), "");
         assert_eq!(without, toml, "{changed}");
     }
 
     #[test]
     fn an_entry_keeps_its_arguments_and_variables_and_gets_the_program() {
-        let text = r#"{"mcpServers":{"cuebook":{"command":"/gone/cuebook","args":["mcp","--tools","slim"],"env":{"A":"b"}}}}"#;
+        let text =
+            r#"{"mcpServers":{"cuebook":{"command":"/gone/cuebook","args":["mcp","--tools","slim"],"env":{"A":"b"}}}}"#;
         let changed: Value = serde_json::from_str(&entered(Client::Claude, text)).unwrap();
         let entry = json!({ "command": PROGRAM, "args": ["mcp", "--tools", "slim"], "env": { "A": "b" } });
         assert_eq!(changed, json!({ "mcpServers": { "cuebook": entry } }));

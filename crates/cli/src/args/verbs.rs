@@ -33,16 +33,10 @@ fn known() -> impl Iterator<Item = (&'static Tool, Verb)> {
     ToolSet::Core.tools().into_iter().filter_map(|tool| Some((tool, tool.verb?)))
 }
 
-/// `true` for the name of a command on an open session.
-pub(crate) fn is_of_session(command: &str) -> bool {
-    known().any(|(_, verb)| verb.name == command)
-}
-
 /// One command for each verb.
 pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
     known().map(|(tool, verb)| {
-        let mut command =
-            clap::Command::new(verb.name).about(about(tool)).visible_aliases(verb.aliases.iter().copied());
+        let mut command = clap::Command::new(verb.name).visible_aliases(verb.aliases.iter().copied());
         if !verb.places.is_empty() {
             let places = verb.places.iter().map(|place| kebab(place).to_uppercase()).collect::<Vec<_>>().join("> <");
             let help = verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place));
@@ -63,7 +57,8 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
         if verb.name == "close" {
             command = command.arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Close all sessions"));
         }
-        SessionName::augment_args(command)
+        // The arguments of a session bring what it is.
+        SessionName::augment_args(command).about(about(tool)).long_about(None::<&str>)
     })
 }
 

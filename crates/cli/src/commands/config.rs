@@ -9,9 +9,10 @@ use serde_json::json;
 use toml_edit::{Array, DocumentMut, Value};
 
 use crate::args::{ConfigCommand, KeyArgs, ShowArgs, line};
+use crate::config::apply;
 use crate::config::edit::{self, Readers};
 use crate::config::fields::{Field, Form, Table};
-use crate::config::files::{self, Fault, Kind, Layer, Places, Settings, TRUST};
+use crate::config::files::{self, Kind, Layer, Places, Settings, TRUST};
 use crate::config::published;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress::say;
@@ -30,12 +31,6 @@ pub(crate) fn run(command: &ConfigCommand, output: Output) -> Exit {
         }
     };
     done.map_or_else(|refusal| refusal.print(output), |()| Exit::OK)
-}
-
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        Self::invalid(ErrorCode::Usage, fault.to_string())
-    }
 }
 
 /// The source of a value.
@@ -89,9 +84,10 @@ fn show(args: &ShowArgs, places: &Places, table: &Table, output: Output) -> Resu
         shown.retain(|shown| !matches!(shown.origin, Origin::Default));
     }
     if output.json {
-        let files = settings.layers.iter().map(|layer| {
-            json!({ "kind": layer.kind.as_str(), "path": layer.path, "isTrusted": layer.is_trusted })
-        });
+        let files = settings
+            .layers
+            .iter()
+            .map(|layer| json!({ "kind": layer.kind.as_str(), "path": layer.path, "isTrusted": layer.is_trusted }));
         let ignored = settings.ignored.iter();
         let ignored = ignored.map(|one| json!({ "key": one.key, "path": one.path, "why": one.why }));
         print_json(&json!({
@@ -112,7 +108,11 @@ fn show(args: &ShowArgs, places: &Places, table: &Table, output: Output) -> Resu
     }
     for one in settings.ignored.iter().filter(|one| args.key.as_ref().is_none_or(|key| *key == one.key)) {
         let path = plain(&one.path.display().to_string());
-        print_text(&format!("# ignored: {} of {path}, since the folder is not trusted: {}\n", plain(&one.key), one.why));
+        print_text(&format!(
+            "# ignored: {} of {path}, since the folder is not trusted: {}\n",
+            plain(&one.key),
+            one.why
+        ));
     }
     Ok(())
 }
@@ -127,6 +127,9 @@ fn value_of(field: &Field, key: &str, settings: &Settings) -> Shown {
         let value = environment::variable(&field.variable).filter(|_| field.key == key)?;
         let words = match field.form() {
             Form::Texts => value.split(field.delimiter()).map(str::to_owned).collect(),
+            // Other words are an error of the command.
+            Form::Flag if apply::is_no(&value) => vec!["false".to_owned()],
+            Form::Flag => vec!["true".to_owned()],
             _ => vec![value],
         };
         Some((words, Origin::Variable { name: field.variable.clone() }))
@@ -161,6 +164,11 @@ fn known<'a>(table: &'a Table, key: &str) -> Result<&'a Field, Refusal> {
 fn set(args: &KeyArgs, places: &Places, table: &Table, output: Output) -> Result<(), Refusal> {
     let field = known(table, &args.key)?;
     let path = if args.project { places.project_file().ok_or_else(no_files)? } else { user_file(places)? };
+    if let Some(folder) = path.parent().filter(|folder| args.project && !files::is_inside(&path, folder)) {
+        let why =
+            format!("{} leads out of {}", plain(&path.display().to_string()), plain(&folder.display().to_string()));
+        return Err(Refusal::invalid(ErrorCode::Usage, why));
+    }
     let mut document = read(&path)?;
     let mut words = args.values.clone();
     if field.is_path() {
@@ -193,9 +201,8 @@ fn paths(places: &Places, output: Output) -> Result<(), Refusal> {
     let files = [(Kind::User, places.user.clone()), (Kind::Project, places.project_file())];
     let files: Vec<(Kind, PathBuf)> = files.into_iter().filter_map(|(kind, path)| Some((kind, path?))).collect();
     if output.json {
-        let files = files.iter().map(|(kind, path)| {
-            json!({ "kind": kind.as_str(), "path": path, "exists": path.exists() })
-        });
+        let files =
+            files.iter().map(|(kind, path)| json!({ "kind": kind.as_str(), "path": path, "exists": path.exists() }));
         print_json(&json!({ "files": files.collect::<Vec<_>>() }));
         return Ok(());
     }
@@ -242,9 +249,8 @@ fn read(path: &Path) -> Result<DocumentMut, Refusal> {
 }
 
 fn write(path: &Path, document: &DocumentMut, readers: Readers) -> Result<(), Refusal> {
-    let failed = |error| {
-        Refusal::invalid(ErrorCode::CannotWrite, format!("{}: {error}", plain(&path.display().to_string())))
-    };
+    let failed =
+        |error| Refusal::invalid(ErrorCode::CannotWrite, format!("{}: {error}", plain(&path.display().to_string())));
     edit::replace(path, &document.to_string(), readers).map_err(failed)
 }
 

@@ -25,7 +25,8 @@ struct Diagnosis {
 pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
     let fix = args.fix;
     let mut checks = vec![files::configuration(&Table::of(&line()), fix), browser::found(&args.browser, fix, output)];
-    let has_browser = args.browser.cdp.is_some() || checks.iter().all(|check| check.name != "browser" || check.is_well());
+    let has_browser =
+        args.browser.cdp.is_some() || checks.iter().all(|check| check.name != "browser" || check.is_well());
     checks.push(browser::planner(&args).await);
     checks.push(browser::profiles(fix));
     #[cfg(unix)]
@@ -37,7 +38,8 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
         checks.push(browser::started(&args.browser).await);
     }
     let ok = checks.iter().all(|check| check.state != State::Fail);
-    let is_unusable = |check: &Check| check.state == State::Fail && matches!(check.name, "browser" | "profiles" | "start");
+    let is_unusable =
+        |check: &Check| check.state == State::Fail && matches!(check.name, "browser" | "profiles" | "start");
     let exit = match ok {
         true => Exit::OK,
         false if checks.iter().any(is_unusable) => Exit::NO_BROWSER,

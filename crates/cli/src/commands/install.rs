@@ -11,7 +11,7 @@ use super::skill;
 use crate::args::{Client, InstallArgs};
 use crate::clients::{self, Entered, Folders, LIMIT, Scope};
 use crate::config::edit::{Readers, replace};
-use crate::config::files::text;
+use crate::config::files::{is_inside, text};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress::say;
 use crate::text::{plain, plain_lines};
@@ -44,6 +44,10 @@ fn install(args: &InstallArgs, output: Output) -> Result<(), Refusal> {
         })?;
         (path, entered)
     };
+    if args.project && !is_inside(&path, &folders.project) {
+        let why = format!("{} leads out of the project", plain(&path.display().to_string()));
+        return Err(Refusal::invalid(ErrorCode::Usage, why));
+    }
     if args.print {
         let text = match changed {
             Entered::Changed(text) => text,
@@ -127,6 +131,8 @@ fn read(path: &Path) -> Result<String, Refusal> {
     match text(path, LIMIT) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Refusal::invalid(ErrorCode::Unreadable, format!("{}: {error}", plain(&path.display().to_string())))),
+        Err(error) => {
+            Err(Refusal::invalid(ErrorCode::Unreadable, format!("{}: {error}", plain(&path.display().to_string()))))
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `cuebook skill`: a document that teaches a coding agent the commands of sessions.
 
+use cuebook_session::ToolSet;
+
 use crate::args::line;
 use crate::exit::{Exit, print_text};
 
@@ -17,13 +19,14 @@ pub(crate) fn print() -> Exit {
 pub(crate) fn document() -> String {
     let line = line();
     let mut table = String::from("| command | does |\n|---|---|\n");
-    for command in line.get_subcommands().filter(|command| crate::args::is_of_session(command.get_name())) {
-        let places: Vec<String> = command.get_positionals().map(|arg| {
-            let names = arg.get_value_names().unwrap_or_default();
-            names.iter().map(|name| format!(" <{}>", name.trim_matches(['<', '>']))).collect()
-        }).collect();
-        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        table.push_str(&format!("| `cuebook {}{}` | {about} |\n", command.get_name(), places.concat()));
+    for tool in ToolSet::Core.tools() {
+        let Some(verb) = tool.verb else { continue };
+        let is_needed = |place: &str| tool.arguments.iter().any(|it| it.name == place && it.is_needed);
+        let place = |place: &&str| if is_needed(place) { format!(" <{place}>") } else { format!(" [{place}]") };
+        let places: String = verb.places.iter().map(place).collect();
+        let about = line.find_subcommand(verb.name).and_then(|command| command.get_about());
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        table.push_str(&format!("| `cuebook {}{places}` | {about} |\n", verb.name));
     }
     DOCUMENT.replace(TABLE, table.trim_end())
 }

@@ -157,7 +157,12 @@ fn is_flag(arg: &Arg) -> bool {
 }
 
 fn is_off(arg: &Arg, value: &str) -> bool {
-    is_flag(arg) && ["n", "no", "f", "false", "off", "0"].contains(&value.to_ascii_lowercase().as_str())
+    is_flag(arg) && is_no(value)
+}
+
+/// `true` for a value of a variable by which a flag is off.
+pub(crate) fn is_no(value: &str) -> bool {
+    ["n", "no", "f", "false", "off", "0"].contains(&value.to_ascii_lowercase().as_str())
 }
 
 /// The arguments whose flags stand among the words.
@@ -166,7 +171,10 @@ fn typed<'a>(command: &'a Command, words: &[OsString]) -> Vec<&'a Arg> {
     let is_typed = |arg: &&Arg| {
         words.iter().any(|word| match word.strip_prefix("--") {
             Some(long) => arg.get_long() == Some(long.split_once('=').map_or(long, |(name, _)| name)),
-            None => word.strip_prefix('-').and_then(|short| short.chars().next()).is_some_and(|c| arg.get_short() == Some(c)),
+            None => word
+                .strip_prefix('-')
+                .and_then(|short| short.chars().next())
+                .is_some_and(|c| arg.get_short() == Some(c)),
         })
     };
     command.get_arguments().filter(is_typed).collect()

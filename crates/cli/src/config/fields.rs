@@ -91,7 +91,7 @@ impl Table {
         }
         let commands = fields.values().filter(|field| field.has_key()).flat_map(|field| field.commands.iter().cloned());
         // A key of that name leaves no room for a table.
-        let sections = commands.filter(|command| !fields.contains_key(command)).collect();
+        let sections = commands.filter(|command| !fields.contains_key(command) && !is_verb(command)).collect();
         Self { fields, sections }
     }
 
@@ -124,8 +124,10 @@ impl Table {
 
     /// The known key that is most like another one.
     pub(crate) fn nearest(&self, key: &str) -> Option<String> {
-        let last = |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_ascii_lowercase().replace(['-', '_'], "");
-        let likeness = |known: &str| strsim::jaro_winkler(&last(known), &last(key)) + 0.1 * strsim::jaro_winkler(known, key);
+        let last =
+            |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_ascii_lowercase().replace(['-', '_'], "");
+        let likeness =
+            |known: &str| strsim::jaro_winkler(&last(known), &last(key)) + 0.1 * strsim::jaro_winkler(known, key);
         let known = self.keys().into_iter().map(|known| (likeness(&known), known));
         let best = known.max_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(likeness, _)| *likeness > 0.8).map(|(_, known)| known)
@@ -162,15 +164,18 @@ pub(super) fn leaf(command: &Command) -> &Command {
 
 /// A verb of a session has arguments for what it does; only the session is a setting.
 fn is_of_verb(command: &str, flag: &str) -> bool {
-    let mut verbs = ToolSet::Core.tools().into_iter().filter_map(|tool| tool.verb);
-    flag != "session" && verbs.any(|verb| verb.name == command)
+    flag != "session" && is_verb(command)
+}
+
+/// `true` for a command on an open session.
+pub(super) fn is_verb(command: &str) -> bool {
+    ToolSet::Core.tools().into_iter().filter_map(|tool| tool.verb).any(|verb| verb.name == command)
 }
 
 fn add(fields: &mut BTreeMap<String, Field>, command: &str, arg: &Arg) {
     let Some((key, variable, reach)) = field_of(command, arg) else { return };
     let field = fields.entry(key.clone());
-    let field =
-        field.or_insert_with(|| Field { key, variable, reach, commands: BTreeSet::new(), arg: arg.clone() });
+    let field = field.or_insert_with(|| Field { key, variable, reach, commands: BTreeSet::new(), arg: arg.clone() });
     if !command.is_empty() {
         field.commands.insert(command.to_owned());
     }

@@ -7,11 +7,13 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use cuebook::environment;
+use cuebook_grammar::report::ErrorCode;
 use toml_edit::{DocumentMut, Item};
 
 use super::fields::{Table, canonical};
 use super::reach::Reach;
 use super::value;
+use crate::exit::Refusal;
 use crate::text::plain;
 
 /// Name of the file of a project.
@@ -93,6 +95,12 @@ impl fmt::Display for Fault {
     }
 }
 
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::invalid(ErrorCode::Usage, fault.to_string())
+    }
+}
+
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
@@ -167,9 +175,10 @@ impl Settings {
     pub(crate) fn notes(&self, command: &str, table: &Table) -> Vec<String> {
         let concerns = |ignored: &&Ignored| match ignored.key.split_once('.') {
             Some((section, _)) => section == canonical(command),
-            None => table.fields.get(&ignored.key).is_none_or(|field| {
-                field.commands.is_empty() || field.commands.contains(canonical(command))
-            }),
+            None => table
+                .fields
+                .get(&ignored.key)
+                .is_none_or(|field| field.commands.is_empty() || field.commands.contains(canonical(command))),
         };
         let mut keys: BTreeMap<&Path, Vec<String>> = BTreeMap::new();
         for ignored in self.ignored.iter().filter(concerns) {
@@ -321,7 +330,7 @@ fn with_home(word: &str, home: Option<&Path>) -> Result<PathBuf, String> {
 }
 
 /// `true` if a path stays below a folder, through links too. What does not exist yet is as its nearest parent.
-fn is_inside(path: &Path, folder: &Path) -> bool {
+pub(crate) fn is_inside(path: &Path, folder: &Path) -> bool {
     let has_parent = path.components().any(|part| part == Component::ParentDir);
     let existing = path.ancestors().find(|part| part.symlink_metadata().is_ok());
     let (Ok(folder), Some(Ok(existing))) = (folder.canonicalize(), existing.map(Path::canonicalize)) else {

@@ -1,17 +1,17 @@
-//! The JSON Schema of a configuration, and its table in the documentation.
+//! The JSON Schema of a configuration.
 
 use serde_json::{Map, Value, json};
 
 use super::fields::{Field, Form, Table};
 use super::files::TRUST;
-use super::reach::Reach;
 
 /// The schema of a file.
 pub(crate) fn schema(table: &Table) -> Value {
     let mut properties = Map::new();
     let about = "Folders whose own cuebook.toml may set every key, as absolute paths without links; only the file of the \
                  user has it";
-    properties.insert(TRUST.to_owned(), json!({ "type": "array", "items": { "type": "string" }, "description": about }));
+    properties
+        .insert(TRUST.to_owned(), json!({ "type": "array", "items": { "type": "string" }, "description": about }));
     for field in table.fields.values().filter(|field| field.has_key() && !field.key.contains('.')) {
         properties.insert(field.key.clone(), property(field));
     }
@@ -49,8 +49,7 @@ fn property(field: &Field) -> Value {
     if field.form() == Form::Texts {
         property.insert("items".to_owned(), json!({ "type": "string" }));
     }
-    let values: Vec<String> =
-        field.arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    let values: Vec<String> = field.arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     if field.form() == Form::Text && !values.is_empty() {
         property.insert("enum".to_owned(), json!(values));
     }
@@ -60,25 +59,4 @@ fn property(field: &Field) -> Value {
 
 fn help(field: &Field) -> String {
     field.arg.get_help().map(ToString::to_string).unwrap_or_default()
-}
-
-/// The table of keys in `docs/configuration.md`.
-pub(crate) fn documented(table: &Table) -> String {
-    let mut out = String::from("| key | variable | type | from a project that is not trusted |\n|---|---|---|---|\n");
-    for field in table.fields.values().filter(|field| field.has_key()) {
-        let form = match field.form() {
-            Form::Flag => "boolean",
-            Form::Number => "number",
-            Form::Text => "string",
-            Form::Texts => "array of strings",
-        };
-        let who = match field.reach {
-            Reach::Free => "yes".to_owned(),
-            Reach::Inside => "within its folder".to_owned(),
-            Reach::Trusted(why) => format!("no: {why}"),
-            Reach::Secret | Reach::Once => continue,
-        };
-        out.push_str(&format!("| `{}` | `{}` | {form} | {who} |\n", field.key, field.variable));
-    }
-    out
 }

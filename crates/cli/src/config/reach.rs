@@ -51,7 +51,10 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it starts more browsers at a time"), &["test.jobs", "eval.jobs"]),
         (Trusted("it offers further tools"), &["mcp.tools"]),
         (Secret, &["mcp.token"]),
-        (Once, &["tab", "open", "url", "calls", "plan", "observation", "credential", "wait-for", "drift-seed", "offline"]),
+        (
+            Once,
+            &["tab", "open", "url", "calls", "plan", "observation", "credential", "wait-for", "drift-seed", "offline"],
+        ),
         (Once, &["run.goal", "run.dry-run", "exec.fixtures", "save.last", "check.model", "policy.method"]),
         (Once, &["record.output", "record.force", "record.for", "record.headless", "schema.target"]),
         (Once, &["replay.strict", "replay.heal", "replay.ignore", "minimize.out", "report.out"]),

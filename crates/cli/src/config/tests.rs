@@ -7,11 +7,11 @@ use clap::Command;
 
 use super::apply::{Applied, applied};
 use super::edit::{self, Readers};
-use super::fields::{Table, leaf};
+use super::fields::{Form, Table, is_verb, leaf};
 use super::files::{Fault, PROJECT_FILE, Places, Settings, parsed};
-use super::published::{documented, schema};
+use super::published::schema;
 use super::reach::{self, BESIDE, Reach, row};
-use crate::args::{is_of_session, line};
+use crate::args::line;
 
 /// A home with a file of the user, and a project.
 struct Machine {
@@ -40,12 +40,7 @@ impl Machine {
     }
 
     fn places(&self) -> Places {
-        Places {
-            user: Some(self.user()),
-            is_named: false,
-            project: Some(self.project()),
-            home: Some(self.root()),
-        }
+        Places { user: Some(self.user()), is_named: false, project: Some(self.project()), home: Some(self.root()) }
     }
 
     fn read(&self) -> Result<Settings, Fault> {
@@ -84,11 +79,12 @@ fn every_flag_is_decided_upon_and_no_other() {
     let line = line();
     let mut used = Vec::new();
     let mut decide = |command: &str, flag: &str| {
-        let (name, _) = row(command, flag).unwrap_or_else(|| panic!("config/reach.rs does not say who sets --{flag} of {command}"));
+        let (name, _) =
+            row(command, flag).unwrap_or_else(|| panic!("config/reach.rs does not say who sets --{flag} of {command}"));
         used.push(name);
     };
     line.get_arguments().filter_map(|arg| arg.get_long()).for_each(|flag| decide("", flag));
-    let commands = line.get_subcommands().filter(|command| !command.is_hide_set() && !is_of_session(command.get_name()));
+    let commands = line.get_subcommands().filter(|command| !command.is_hide_set() && !is_verb(command.get_name()));
     for command in commands {
         let flags = leaf(command).get_arguments().filter_map(|arg| arg.get_long());
         flags.for_each(|flag| decide(command.get_name(), flag));
@@ -108,7 +104,7 @@ fn what_a_flag_needs_beside_it_is_known() {
             let debug = format!("{arg:?}");
             let needs = debug.split_once("requires: [").and_then(|(_, rest)| rest.split_once(']')).unwrap().0;
             let Some(flag) = arg.get_long().filter(|_| needs.contains("IsPresent")) else { continue };
-            if is_of_session(command.get_name()) {
+            if is_verb(command.get_name()) {
                 continue;
             }
             let known = BESIDE.iter().find(|(one, needed)| *one == flag && needs.contains(&needed.replace('-', "_")));
@@ -119,7 +115,8 @@ fn what_a_flag_needs_beside_it_is_known() {
 
 #[test]
 fn the_file_of_the_project_outweighs_the_users_and_what_is_typed_both() {
-    let machine = Machine::new("timeout = \"1s\"\nviewport = \"800x600\"\n[exec]\ntimeout = \"2s\"\n", "timeout = \"3s\"\n");
+    let machine =
+        Machine::new("timeout = \"1s\"\nviewport = \"800x600\"\n[exec]\ntimeout = \"2s\"\n", "timeout = \"3s\"\n");
     let settings = machine.read().unwrap();
     assert_eq!(value(&settings, &EXEC, "timeout").as_deref(), Some("3s"));
     assert_eq!(value(&settings, &EXEC, "viewport").as_deref(), Some("800x600"));
@@ -188,7 +185,10 @@ fn a_project_that_is_not_trusted_widens_nothing() {
     }
     assert_eq!(value(&settings, &["run", "x", "--url", "a.test"], "planner").as_deref(), Some("auto"));
     let notes = settings.notes("exec", &Table::of(&line()));
-    assert!(matches!(notes.as_slice(), [note] if note.contains("`allow`") && !note.contains("`mcp.http`")), "{notes:?}");
+    assert!(
+        matches!(notes.as_slice(), [note] if note.contains("`allow`") && !note.contains("`mcp.http`")),
+        "{notes:?}"
+    );
     assert!(settings.notes("judge", &Table::of(&line())).concat().contains("`quiet`"));
 }
 
@@ -206,7 +206,7 @@ fn every_key_that_widens_is_refused_alone() {
         if is_wide {
             assert_eq!(read.unwrap().ignored.len(), 1, "{}", field.key);
         } else {
-            assert!(read.is_err() || field.form() == super::fields::Form::Texts, "{}", field.key);
+            assert!(read.is_err() || field.form() == Form::Texts, "{}", field.key);
         }
     }
 }
@@ -254,9 +254,20 @@ fn trust_is_of_one_folder_and_follows_no_link() {
 
 #[test]
 fn the_folder_of_logs_stays_within_a_project_that_is_not_trusted() {
-    for (out, is_set) in [("runs", true), ("a/b/c", true), ("../runs", false), ("a/../../runs", false), ("/tmp/runs", false), ("~/runs", false)] {
+    for (out, is_set) in [
+        ("runs", true),
+        ("a/b/c", true),
+        ("../runs", false),
+        ("a/../../runs", false),
+        ("/tmp/runs", false),
+        ("~/runs", false),
+    ] {
         let settings = Machine::new("", &format!("out = {out:?}")).read().unwrap();
-        assert_eq!((settings.settings.len(), settings.ignored.len()), (usize::from(is_set), usize::from(!is_set)), "{out}");
+        assert_eq!(
+            (settings.settings.len(), settings.ignored.len()),
+            (usize::from(is_set), usize::from(!is_set)),
+            "{out}"
+        );
     }
     #[cfg(unix)]
     {
@@ -355,7 +366,9 @@ fn setting_a_key_keeps_the_rest_of_a_file() {
     let table = Table::of(&line());
     let text = "# mine\ntimeout = \"1s\" # short\n\n[mcp]\n# ours\ntools = \"slim\"\n";
     let mut document = parsed(text).unwrap();
-    for (key, words) in [("timeout", &["2s"][..]), ("mcp.tools", &["all"]), ("allow", &["a.test", "b.test"]), ("headed", &["true"])] {
+    for (key, words) in
+        [("timeout", &["2s"][..]), ("mcp.tools", &["all"]), ("allow", &["a.test", "b.test"]), ("headed", &["true"])]
+    {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         edit::set(&mut document, key, table.find(key).unwrap(), &words).unwrap();
     }
@@ -388,6 +401,27 @@ fn a_file_is_replaced_as_a_whole() {
         assert!(link.symlink_metadata().unwrap().is_symlink());
     }
     assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 1, "nothing is left behind");
+}
+
+/// The table of keys in `docs/configuration.md`.
+fn documented(table: &Table) -> String {
+    let mut out = String::from("| key | variable | type | from a project that is not trusted |\n|---|---|---|---|\n");
+    for field in table.fields.values().filter(|field| field.has_key()) {
+        let form = match field.form() {
+            Form::Flag => "boolean",
+            Form::Number => "number",
+            Form::Text => "string",
+            Form::Texts => "array of strings",
+        };
+        let who = match field.reach {
+            Reach::Free => "yes".to_owned(),
+            Reach::Inside => "within its folder".to_owned(),
+            Reach::Trusted(why) => format!("no: {why}"),
+            Reach::Secret | Reach::Once => continue,
+        };
+        out.push_str(&format!("| `{}` | `{}` | {form} | {who} |\n", field.key, field.variable));
+    }
+    out
 }
 
 /// The schema and the table of the documentation are those of the command line. `UPDATE_SCHEMAS=1` updates them.

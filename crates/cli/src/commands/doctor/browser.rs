@@ -49,7 +49,8 @@ fn is_root() -> bool {
 
 /// `true` if `os-release` names Debian or a distribution made from it.
 fn is_debian_like(os_release: &str) -> bool {
-    let ids = os_release.lines().filter_map(|line| line.split_once('=')).filter(|(key, _)| matches!(*key, "ID" | "ID_LIKE"));
+    let ids =
+        os_release.lines().filter_map(|line| line.split_once('=')).filter(|(key, _)| matches!(*key, "ID" | "ID_LIKE"));
     ids.flat_map(|(_, value)| value.trim_matches(['"', '\'']).split_whitespace()).any(|id| id == "debian")
 }
 

@@ -12,7 +12,7 @@ use crate::clients::{self, Entered, LIMIT, Scope};
 use crate::commands::install::{folders, this_program};
 use crate::config::edit::{Readers, replace};
 use crate::config::fields::Table;
-use crate::config::files::{Places, Settings, text};
+use crate::config::files::{Places, Settings, is_inside, text};
 use crate::text::{plain, with_sources};
 
 /// Free space under which logs soon cannot be written, in bytes.
@@ -29,7 +29,9 @@ pub(super) fn configuration(table: &Table, fix: bool) -> Check {
     let look = || {
         let settings = match Settings::read(&places, table) {
             Ok(settings) => settings,
-            Err(fault) => return Check::fail(NAME, fault.to_string(), "correct the file; CUEBOOK_CONFIG=none reads none"),
+            Err(fault) => {
+                return Check::fail(NAME, fault.to_string(), "correct the file; CUEBOOK_CONFIG=none reads none");
+            }
         };
         let files: Vec<String> = settings.layers.iter().map(|layer| shown(&layer.path)).collect();
         let files = if files.is_empty() { "no file".to_owned() } else { files.join(", ") };
@@ -60,7 +62,9 @@ pub(super) fn sessions(fix: bool) -> Check {
     let look = || match Registry::at(root.clone()).and_then(|registry| registry.sessions()) {
         // Looking removes what dead ones left.
         Ok(alive) => Check::ok(NAME, format!("{}; {} open", shown(&root), alive.len())),
-        Err(error) => Check::fail(NAME, plain(&error.to_string()), "make it a folder that you alone can enter").fixable(),
+        Err(error) => {
+            Check::fail(NAME, plain(&error.to_string()), "make it a folder that you alone can enter").fixable()
+        }
     };
     Check::mended(look, fix, || close_to(&root, 0o077))
 }
@@ -83,7 +87,8 @@ pub(super) fn out(path: &Path) -> Check {
     const NAME: &str = "out";
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let existing = whole.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    let writable = tempfile::Builder::new().prefix(".cuebook-").tempfile_in(existing).and_then(tempfile::NamedTempFile::close);
+    let writable =
+        tempfile::Builder::new().prefix(".cuebook-").tempfile_in(existing).and_then(tempfile::NamedTempFile::close);
     if let Err(error) = writable {
         let advice = "make the folder writable, or name another one by --out";
         return Check::fail(NAME, format!("{}: {error}", shown(existing)), advice);
@@ -160,8 +165,13 @@ fn entries() -> Vec<(Client, Scope, PathBuf, Result<Option<String>, String>)> {
     for client in Client::ALL {
         for scope in [Scope::User, Scope::Project] {
             let Some(path) = client.file(scope, &folders).filter(|path| path.exists()) else { continue };
+            // A link of a project may lead to a file that is none of its business.
+            if scope == Scope::Project && !is_inside(&path, &folders.project) {
+                continue;
+            }
             let program = text(&path, LIMIT).map_err(|error| error.to_string());
-            let program = program.and_then(|text| if text.trim().is_empty() { Ok(None) } else { clients::program(client, &text) });
+            let program = program
+                .and_then(|text| if text.trim().is_empty() { Ok(None) } else { clients::program(client, &text) });
             entries.push((client, scope, path, program));
         }
     }
