@@ -38,24 +38,24 @@ impl Home {
 
     fn run(&self, words: &[&str]) -> Result<String> {
         let output = self.command(words)?.output()?;
-        ensure!(output.status.success(), "{words:?}: {}", said(&output));
+        ensure!(output.status.success(), "{words:?}: {}", spoken(&output));
         Ok(String::from_utf8(output.stdout)?)
     }
 
     fn fails(&self, words: &[&str]) -> Result<(i32, String)> {
         let output = self.command(words)?.output()?;
-        Ok((output.status.code().context("a signal")?, said(&output)))
+        Ok((output.status.code().context("a signal")?, spoken(&output)))
     }
 }
 
-fn said(output: &Output) -> String {
+fn spoken(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
 }
 
 /// The origin of a key, as `config show` names it.
 fn origin(home: &Home, key: &str, variables: &[(&str, &str)]) -> Result<(Value, String)> {
     let output = home.command(&["config", "show", key, "--json"])?.envs(variables.iter().copied()).output()?;
-    let shown: Value = serde_json::from_slice(&output.stdout).with_context(|| said(&output))?;
+    let shown: Value = serde_json::from_slice(&output.stdout).with_context(|| spoken(&output))?;
     let value = &shown["values"][0];
     Ok((value["value"].clone(), value["origin"]["kind"].as_str().unwrap_or_default().to_owned()))
 }
@@ -84,20 +84,25 @@ fn variables_set_lists_and_flags_and_give_way_to_what_is_typed() -> Result<()> {
     let home = Home::new()?;
     let explained = |variables: &[(&str, &str)], flags: &[&str]| -> Result<bool> {
         let words = [&["policy", "explain", "https://b.test/", "--url", "https://a.test/"][..], flags].concat();
-        Ok(home.command(&words)?.envs(variables.iter().copied()).output()?.status.success())
+        let said = spoken(&home.command(&words)?.envs(variables.iter().copied()).output()?);
+        ensure!(said.contains("act     "), "{said}");
+        Ok(said.contains("act     allowed"))
     };
     ensure!(!explained(&[], &[])?);
     ensure!(explained(&[("CUEBOOK_ALLOW", "c.test,b.test")], &[])?, "a list");
     ensure!(!explained(&[("CUEBOOK_ALLOW", "b.test")], &["--allow", "c.test"])?, "what is typed replaces it");
-    // The command line is wrong before anything happens, or else the suite is missing.
+    // The command line is wrong before anything happens, or else the plan is missing.
     let test = |variables: &[(&str, &str)], flags: &[&str]| -> Result<String> {
         let words = [&["exec", "missing.json"][..], flags].concat();
-        Ok(said(&home.command(&words)?.envs(variables.iter().copied()).output()?))
+        Ok(spoken(&home.command(&words)?.envs(variables.iter().copied()).output()?))
     };
     for value in ["1", "yes", "true", "0", "off"] {
         let said = test(&[("CUEBOOK_HEADED", value)], &[])?;
         ensure!(said.contains("missing.json"), "{value}: {said}");
     }
+    home.run(&["config", "set", "timeout", "1s"])?;
+    let said = test(&[("CUEBOOK_TIMEOUT", " "), ("CUEBOOK_VIEWPORT", "")], &[])?;
+    ensure!(said.contains("missing.json"), "blank ones: {said}");
     let said = test(&[("CUEBOOK_HEADED", "maybe")], &[])?;
     ensure!(said.contains("maybe") && !said.contains("missing.json"), "{said}");
     for (name, flags) in [
@@ -127,7 +132,11 @@ fn the_file_of_a_cloned_repository_widens_nothing_until_it_is_trusted() -> Resul
     let explain = ["policy", "explain", "https://b.test/", "--url", "https://a.test/"];
     let (code, said) = home.fails(&explain)?;
     ensure!(
-        code == 1 && said.contains("note: ") && said.contains("`allow`") && said.contains("not trusted"),
+        code == 0
+            && said.contains("act     denied")
+            && said.contains("note: ")
+            && said.contains("`allow`")
+            && said.contains("not trusted"),
         "{code} {said}"
     );
     ensure!(!said.contains("`chrome`"), "it names what the command has: {said}");
@@ -139,8 +148,9 @@ fn the_file_of_a_cloned_repository_widens_nothing_until_it_is_trusted() -> Resul
     assert_eq!(below["files"][0]["isTrusted"], false);
     std::fs::write(&file, "allow = [\"b.test\"]\n")?;
     let trusted = home.command(&["config", "trust"])?.output()?;
-    ensure!(trusted.status.success() && said(&trusted).contains("which sets allow"), "{}", said(&trusted));
-    home.run(&explain)?;
+    ensure!(trusted.status.success() && spoken(&trusted).contains("which sets allow"), "{}", spoken(&trusted));
+    let said = home.run(&explain)?;
+    ensure!(said.contains("act     allowed"), "{said}");
     // What is wrong is an error for commands, but not for those that help to find it.
     std::fs::write(&file, "allow = 1\n")?;
     let (code, said) = home.fails(&explain)?;
@@ -169,7 +179,7 @@ fn bash_completes_commands_on_a_session() -> Result<()> {
             typed.len() - 1
         );
         let output = Command::new("bash").args(["--norc", "-c", &program]).output()?;
-        ensure!(output.status.success(), "{}", said(&output));
+        ensure!(output.status.success(), "{}", spoken(&output));
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     };
     assert_eq!(complete(&["cuebook", "cli"])?, "click");
@@ -191,11 +201,11 @@ fn every_command_has_a_page_of_the_manual() -> Result<()> {
     ensure!(read("cuebook-config-set.1")?.contains("cuebook"));
     ensure!(read("cuebook-exec.1")?.contains("CUEBOOK_TIMEOUT"));
     let Ok(formatted) =
-        Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(pages.join("cuebook-run.1")).output()
+        Command::new("groff").args(["-Kutf8", "-man", "-Tutf8", "-ww", "-z"]).arg(pages.join("cuebook-run.1")).output()
     else {
         return Ok(());
     };
-    ensure!(formatted.status.success() && formatted.stderr.is_empty(), "{}", said(&formatted));
+    ensure!(formatted.status.success() && formatted.stderr.is_empty(), "{}", spoken(&formatted));
     Ok(())
 }
 
@@ -254,7 +264,7 @@ fn the_doctor_mends_permissions_and_entries() -> Result<()> {
 
     let home = Home::new()?;
     let secrets = home.path().join("secrets.toml");
-    std::fs::write(&secrets, "[shop_password]\norigin = \"https://shop.test\"\nvariable = \"SHOP\"\n")?;
+    std::fs::write(&secrets, "[shop_password]\nvariable = \"SHOP\"\n")?;
     std::fs::set_permissions(&secrets, std::fs::Permissions::from_mode(0o644))?;
     let cursor = home.path().join(".cursor/mcp.json");
     std::fs::create_dir_all(home.path().join(".cursor"))?;
@@ -263,7 +273,7 @@ fn the_doctor_mends_permissions_and_entries() -> Result<()> {
     let check = |flags: &[&str], name: &str| -> Result<Value> {
         let output =
             home.command(&[&["doctor", "--quick", "--json", "--planner", "lexical"][..], flags].concat())?.output()?;
-        let diagnosis: Value = serde_json::from_slice(&output.stdout).with_context(|| said(&output))?;
+        let diagnosis: Value = serde_json::from_slice(&output.stdout).with_context(|| spoken(&output))?;
         assert_eq!(diagnosis["ok"].as_bool(), Some(output.status.success()), "{diagnosis}");
         let checks = diagnosis["checks"].as_array().context("checks")?;
         Ok(checks.iter().find(|check| check["name"] == name).context(name.to_owned())?.clone())

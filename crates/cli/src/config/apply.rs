@@ -74,8 +74,9 @@ pub(crate) fn applied(line: Command, words: &[OsString], settings: &Settings) ->
             }
             Some(Source::Variable) => arg,
             Some(Source::Off) => arg.env(None::<&str>),
-            Some(Source::File(setting)) if is_flag(&arg) && setting.words == ["false"] => arg,
-            Some(Source::File(setting)) => arg.default_values(&setting.words),
+            Some(Source::File(setting)) if is_flag(&arg) && setting.words == ["false"] => arg.env(None::<&str>),
+            // The variable may be set, and blank.
+            Some(Source::File(setting)) => arg.env(None::<&str>).default_values(&setting.words),
         }
     };
     let configured = sources.keys().filter(|id| from_file(id)).map(|id| (*id).to_owned()).collect();

@@ -353,6 +353,17 @@ fn what_excludes_a_typed_flag_gives_way_to_it() {
 }
 
 #[test]
+fn every_flag_can_be_typed_beside_every_other() {
+    let settings = Machine::new("headed = true\ndirect = true\nwatch = true\n", "").read().unwrap();
+    for command in line().get_subcommands() {
+        let flags = leaf(command).get_arguments().filter_map(|arg| arg.get_long()).map(|flag| format!("--{flag}"));
+        let flags: Vec<String> = flags.collect();
+        let words: Vec<&str> = [command.get_name()].into_iter().chain(flags.iter().map(String::as_str)).collect();
+        applied_to(&settings, &words).unwrap();
+    }
+}
+
+#[test]
 fn a_flag_may_need_what_a_file_sets() {
     let settings = Machine::new("watch = true\n[mcp]\nhttp = \"127.0.0.1:0\"\n", "").read().unwrap();
     assert_eq!(value(&settings, &["exec", "plan.json", "--port", "9000"], "port").as_deref(), Some("9000"));
