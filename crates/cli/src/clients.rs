@@ -129,7 +129,7 @@ pub(crate) fn program(client: Client, text: &str) -> Result<Option<String>, Stri
     Ok(value[client.servers()][NAME]["command"].as_str().map(str::to_owned))
 }
 
-/// What a person pastes where a file cannot be written.
+/// The text that a person pastes where a file cannot be written.
 pub(crate) fn snippet(client: Client, program: &str) -> String {
     let text = if client.is_toml() { "" } else { "{}" };
     match enter(client, text, program) {

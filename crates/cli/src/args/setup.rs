@@ -78,19 +78,19 @@ pub(crate) struct KeyArgs {
 /// A program that uses MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Client {
-    /// Claude Code
+    /// Claude Code, by .mcp.json or ~/.claude.json
     Claude,
-    /// Codex
+    /// Codex, by its config.toml
     Codex,
-    /// Cursor
+    /// Cursor, by its mcp.json
     Cursor,
-    /// Visual Studio Code
+    /// Visual Studio Code: .vscode/mcp.json or that of the user
     Vscode,
 }
 
 #[derive(Args)]
 pub(crate) struct InstallArgs {
-    /// Client to configure
+    /// Client whose file is written
     #[arg(long = "for", value_name = "CLIENT")]
     pub(crate) client: Client,
     /// Write the file of the project folder instead of the user's

@@ -67,7 +67,7 @@ pub(crate) fn add(document: &mut DocumentMut, key: &str, word: &str) -> Result<(
 /// Who may read a file that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Its owner alone.
+    /// Its owner alone, whatever the system lets.
     Owner,
     /// Whoever the system lets.
     Usual,

@@ -171,7 +171,7 @@ impl Settings {
         found.max_by_key(|setting| (setting.layer, setting.key == own))
     }
 
-    /// What to say about keys that have no effect on a command that has them: a line for each file.
+    /// Notes about keys that have no effect on a command that has them: a line for each file.
     pub(crate) fn notes(&self, command: &str, table: &Table) -> Vec<String> {
         let concerns = |ignored: &&Ignored| match ignored.key.split_once('.') {
             Some((section, _)) => section == canonical(command),

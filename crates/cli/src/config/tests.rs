@@ -1,4 +1,4 @@
-//! What files set, what they cannot set, and what they say that is wrong.
+//! Files set what they may, widen nothing where they are not trusted, and say what is wrong with them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn lists_and_flags_and_numbers_reach_their_arguments() {
     assert_eq!(value(&settings, &["test", "suite.toml"], "retries").as_deref(), Some("2"));
 }
 
-/// What a cloned repository might set. Each of these widens what a run may do.
+/// A file of a cloned repository. All of its keys but `timeout` widen what a run may do.
 const HOSTILE: &str = "\
 allow = [\"*.evil.test\"]
 read = [\"evil.test\"]

@@ -18,9 +18,9 @@ pub(crate) enum State {
 pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) state: State,
-    /// What was seen.
+    /// State in words, with what was seen.
     pub(crate) detail: String,
-    /// What a person can do.
+    /// Remedy that a person can apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) advice: Option<String>,
     /// `true` if `--fix` does it.

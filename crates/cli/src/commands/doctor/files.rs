@@ -158,8 +158,11 @@ fn is_there(program: &str) -> bool {
     clients::is_there(program, environment::path().as_deref())
 }
 
+/// A file of a client, and the program of its entry.
+type Entry = (Client, Scope, PathBuf, Result<Option<String>, String>);
+
 /// The files of clients that are there, and the programs of their entries.
-fn entries() -> Vec<(Client, Scope, PathBuf, Result<Option<String>, String>)> {
+fn entries() -> Vec<Entry> {
     let folders = folders();
     let mut entries = Vec::new();
     for client in Client::ALL {
