@@ -164,10 +164,10 @@ fn in_json(client: Client, text: &str, program: &str) -> Result<String, String> 
     }
     for (name, value) in members(client, program) {
         match entry.get(&name) {
-            Some(old) if name == "command" => {
-                if old.value().and_then(|old| old.to_serde_value()).as_ref() != Some(&value) {
-                    old.set_value(input(&value));
-                }
+            Some(old)
+                if name == "command" && old.value().and_then(|old| old.to_serde_value()).as_ref() != Some(&value) =>
+            {
+                old.set_value(input(&value));
             }
             Some(_) => {}
             None if is_new || name != "type" => {
