@@ -40,6 +40,7 @@ mod rungs;
 mod scripts;
 mod secrets;
 mod session;
+mod settings;
 mod sharing;
 mod shell;
 mod site;

@@ -194,8 +194,8 @@ pub fn command() -> Result<Command> {
     let built = built.context("the test binary lies in no target folder")?;
     ensure!(built.is_file(), "expected {} (cargo build -p cuebook-cli makes it)", built.display());
     let mut command = Command::new(built);
-    // What answers on this machine, and which keys its environment has, is nothing that a test depends on.
-    command.env("CUEBOOK_PLANNER", "lexical");
+    // What answers on this machine, which keys its environment has and what its user set is nothing that a test depends on.
+    command.env("CUEBOOK_PLANNER", "lexical").env("CUEBOOK_CONFIG", "none");
     Ok(command)
 }
 

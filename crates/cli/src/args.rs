@@ -3,8 +3,10 @@
 //! Invariant: invalid flags end with exit code 2, and with `--json` in a report.
 
 mod eval;
+mod setup;
 mod verbs;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,9 +33,14 @@ use cuebook_repair::Sight;
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
 
+pub(crate) use setup::{Client, CompletionsArgs, ConfigCommand, DoctorArgs, InstallArgs, KeyArgs, ManArgs, ShowArgs};
 pub(crate) use verbs::VerbCall;
 
+use crate::config::apply::{Applied, applied, called, with_variables};
+use crate::config::fields::Table;
+use crate::config::files::{Places, Settings};
 use crate::exit::{self, Output};
+use crate::progress;
 use crate::wait_for::{WaitFor, wait_for};
 
 /// The parsed command line.
@@ -121,8 +128,19 @@ pub(crate) enum Command {
     Verb(Box<VerbCall>),
     /// Serve browser tools to clients of the Model Context Protocol, over standard input and output or HTTP
     Mcp(Box<McpArgs>),
-    /// Check that the browser can be found and started, and say which planner a run would have
+    /// Check this machine: the browser, its sandbox, the planner, files and clients; --fix mends what it can
     Doctor(DoctorArgs),
+    /// Print or change settings that hold for every run
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Add the MCP server, or the skill document, to the configuration of a client
+    Install(InstallArgs),
+    /// Print a document that teaches a coding agent the commands of sessions
+    Skill,
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages to a directory
+    Man(ManArgs),
     /// Serve the built-in demo site
     Site(SiteArgs),
     /// Measure observations and steps in this process
@@ -135,11 +153,11 @@ pub(crate) enum Command {
 #[command(next_help_heading = "Browser")]
 pub(crate) struct BrowserArgs {
     /// Executable of the browser [default: $CHROME, then the usual locations]
-    #[arg(long, value_name = "FILE", env = "CUEBOOK_CHROME", conflicts_with = "cdp")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cdp")]
     pub(crate) chrome: Option<PathBuf>,
     /// Attach to a running browser, at its port, host:port, http://host:port or ws://…; its window, viewport and sandbox
     /// stay as they are. The tab is new, without the cookies of the browser's user
-    #[arg(long, value_name = "PORT|URL", value_parser = endpoint, env = "CUEBOOK_CDP")]
+    #[arg(long, value_name = "PORT|URL", value_parser = endpoint)]
     pub(crate) cdp: Option<String>,
     /// Use an open tab of that browser instead, with its user's cookies: its title or URL, or a part of either. It
     /// stays open
@@ -147,13 +165,13 @@ pub(crate) struct BrowserArgs {
     pub(crate) tab: Option<String>,
     /// Start with a copy of the profile of a person's Chrome, its user data directory: cookies, logins and storage. The
     /// original is only read
-    #[arg(long, value_name = "DIR", env = "CUEBOOK_PROFILE_COPY", conflicts_with = "cdp")]
+    #[arg(long, value_name = "DIR", conflicts_with = "cdp")]
     pub(crate) copy_profile: Option<PathBuf>,
     /// Show the browser window
-    #[arg(long, env = "CUEBOOK_HEADED", conflicts_with = "cdp")]
+    #[arg(long, conflicts_with = "cdp")]
     pub(crate) headed: bool,
     /// Size of the viewport in CSS pixels [default: that of the plan, else 1280x720]
-    #[arg(long, value_name = "WxH", value_parser = viewport, env = "CUEBOOK_VIEWPORT", conflicts_with = "cdp")]
+    #[arg(long, value_name = "WxH", value_parser = viewport, conflicts_with = "cdp")]
     pub(crate) viewport: Option<(u32, u32)>,
     /// Start Chrome without its sandbox; implied for root
     #[arg(long, conflicts_with = "cdp")]
@@ -173,19 +191,19 @@ pub(crate) struct BrowserArgs {
 #[command(next_help_heading = "Pages see")]
 pub(crate) struct EmulationArgs {
     /// Screen, touch and user agent of a device, such as "Pixel 7" or "iPhone 15"
-    #[arg(long, value_name = "NAME", value_parser = device, env = "CUEBOOK_DEVICE", conflicts_with = "viewport")]
+    #[arg(long, value_name = "NAME", value_parser = device, conflicts_with = "viewport")]
     pub(crate) device: Option<Device>,
     /// Language, such as de-DE
-    #[arg(long, value_name = "TAG", env = "CUEBOOK_LOCALE")]
+    #[arg(long, value_name = "TAG")]
     pub(crate) locale: Option<String>,
     /// Time zone, such as Europe/Berlin
-    #[arg(long, value_name = "ZONE", env = "CUEBOOK_TIMEZONE")]
+    #[arg(long, value_name = "ZONE")]
     pub(crate) timezone: Option<String>,
     /// Place of the machine; a page learns it with --permission geolocation@ORIGIN
-    #[arg(long, value_name = "LAT,LON[,METRES]", allow_hyphen_values = true, env = "CUEBOOK_GEOLOCATION")]
+    #[arg(long, value_name = "LAT,LON[,METRES]", allow_hyphen_values = true)]
     pub(crate) geolocation: Option<Geolocation>,
     /// Colours that the person prefers: light or dark
-    #[arg(long, value_name = "SCHEME", value_parser = color_scheme, env = "CUEBOOK_COLOR_SCHEME")]
+    #[arg(long, value_name = "SCHEME", value_parser = color_scheme)]
     pub(crate) color_scheme: Option<ColorScheme>,
 }
 
@@ -230,7 +248,7 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "GATE", value_parser = gate())]
     pub(crate) gate: Option<Gate>,
     /// Policy file in JSON; `cuebook schema policy` prints its schema
-    #[arg(long, value_name = "FILE", env = "CUEBOOK_POLICY")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Allow reading and uploading the files in a directory; can be repeated
     #[arg(long, value_name = "DIR")]
@@ -242,7 +260,7 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "NAME@ORIGIN")]
     pub(crate) permission: Vec<String>,
     /// Which steps run without confirmation
-    #[arg(long, value_parser = profile(), default_value = "auto", env = "CUEBOOK_PROFILE")]
+    #[arg(long, value_parser = profile(), default_value = "auto")]
     pub(crate) profile: Profile,
 }
 
@@ -262,7 +280,7 @@ pub(crate) struct ContainmentArgs {
     #[arg(long, conflicts_with_all = ["cdp", "isolation"])]
     pub(crate) direct: bool,
     /// Means to keep Chrome behind the proxy: a network namespace of Linux, flags of Chrome, or the first that works
-    #[arg(long, value_enum, default_value_t, conflicts_with = "cdp", env = "CUEBOOK_ISOLATION")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "cdp")]
     pub(crate) isolation: Isolation,
 }
 
@@ -282,16 +300,16 @@ impl ContainmentArgs {
 #[derive(Args, Clone)]
 pub(crate) struct SessionOptions {
     /// Directory for the logs; each run gets a subdirectory
-    #[arg(long, value_name = "DIR", default_value = "cuebook-runs", env = "CUEBOOK_OUT")]
+    #[arg(long, value_name = "DIR", default_value = "cuebook-runs")]
     pub(crate) out: PathBuf,
     /// File in TOML that declares secrets, readable for you alone; plans name them by `credentialRef`
-    #[arg(long, value_name = "FILE", env = "CUEBOOK_SECRETS")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) secrets: Option<PathBuf>,
     /// Begin with the cookies and the local storage of a file, as Playwright and --save-storage write it
-    #[arg(long, value_name = "FILE", conflicts_with = "tab", env = "CUEBOOK_STORAGE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "tab")]
     pub(crate) storage: Option<PathBuf>,
     /// Time limit of a step, such as 500ms, 3s or 2m
-    #[arg(long, value_name = "DURATION", value_parser = duration, env = "CUEBOOK_TIMEOUT")]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     #[command(flatten)]
     pub(crate) containment: ContainmentArgs,
@@ -372,7 +390,7 @@ pub(crate) enum Tools {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SessionName {
     /// Name of the session [default: one for the project folder]
-    #[arg(short = 's', long, value_name = "NAME", env = "CUEBOOK_SESSION")]
+    #[arg(short = 's', long, value_name = "NAME")]
     pub(crate) session: Option<String>,
 }
 
@@ -422,7 +440,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8931")]
     pub(crate) http: Option<SocketAddr>,
     /// Token that clients have to send as `Authorization: Bearer` [default: a new one, which is printed]
-    #[arg(long, value_name = "TOKEN", env = "CUEBOOK_MCP_TOKEN", hide_env_values = true, requires = "http")]
+    #[arg(long, value_name = "TOKEN", hide_env_values = true, requires = "http")]
     pub(crate) token: Option<String>,
     /// Name by which clients reach the server, besides localhost; can be repeated
     #[arg(long, value_name = "HOST", requires = "http")]
@@ -449,7 +467,7 @@ pub(crate) struct RunArgs {
     /// Planner to use: auto, lexical, scripted, recorded, ollama, openai, anthropic, or exec:COMMAND. auto is what is
     /// configured (--model, --base-url), else an Ollama that answers, else a provider whose key is in the environment,
     /// else lexical, which needs no model
-    #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
+    #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER")]
     pub(crate) planner: PlannerArg,
     /// Recorded run whose answers of a model the planner `recorded` replays
     #[arg(long, value_name = "RUN", required_if_eq("planner", "recorded"))]
@@ -483,26 +501,26 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Models")]
 pub(crate) struct EngineArgs {
     /// Name of the model on its server
-    #[arg(long, value_name = "NAME", env = "CUEBOOK_MODEL")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Address of the server [default: $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual one]
-    #[arg(long, value_name = "URL", env = "CUEBOOK_BASE_URL")]
+    #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// How an `openai` server gets the grammar [default: strict for OpenAI itself, schema for others]
-    #[arg(long, value_parser = engine_mode(), value_name = "MODE", env = "CUEBOOK_ENGINE_MODE")]
+    #[arg(long, value_parser = engine_mode(), value_name = "MODE")]
     pub(crate) engine_mode: Option<OpenAiMode>,
     /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) api_key_env: Option<String>,
     /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, turn.txt
     /// and reformulate.txt
-    #[arg(long, value_name = "DIR", env = "CUEBOOK_PROMPT")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) prompt: Option<PathBuf>,
     /// Send a picture of the page, with the candidates labelled by id; needs a model with vision
     #[arg(long)]
     pub(crate) vision: bool,
     /// Time limit of one plan, retries included
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m", env = "CUEBOOK_PLAN_TIMEOUT")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
     pub(crate) plan_timeout: Duration,
     /// Token limit of one answer, reasoning included [default: 4096; 16384 for models of OpenAI and Anthropic]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
@@ -573,7 +591,7 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) file_root: Vec<PathBuf>,
     /// Time limit for loading and observing the page
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s", env = "CUEBOOK_TIMEOUT")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) containment: ContainmentArgs,
@@ -719,18 +737,19 @@ pub(crate) struct MinimizeArgs {
 const NOT_REPEATED: [&str; 5] = ["out", "record", "record_network", "chrome", "headed"];
 
 /// The options of a run that differ from their defaults, as flags with absolute paths.
-fn stated(matches: &ArgMatches) -> Vec<String> {
+fn stated(matches: &ArgMatches, configured: &BTreeSet<String>) -> Vec<String> {
     let options = RunOptions::augment_args(clap::Command::new("options"));
     let is_stated = |arg: &&Arg| {
         let source = matches.value_source(arg.get_id().as_str());
         let is_own = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
-        is_own && !NOT_REPEATED.contains(&arg.get_id().as_str())
+        (is_own || configured.contains(arg.get_id().as_str())) && !NOT_REPEATED.contains(&arg.get_id().as_str())
     };
     let mut flags = Vec::new();
     for arg in options.get_arguments().filter(is_stated) {
         let flag = format!("--{}", arg.get_long().unwrap_or_default());
         if !arg.get_action().takes_values() {
-            flags.push(flag);
+            // A file may say that it is off.
+            flags.extend(matches.get_flag(arg.get_id().as_str()).then_some(flag));
             continue;
         }
         let names = arg.get_value_names().unwrap_or_default();
@@ -784,7 +803,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: Option<String>,
     /// Planner for cases without a plan or a recording: as for `run`
-    #[arg(long, value_parser = planner, default_value = "lexical", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
+    #[arg(long, value_parser = planner, default_value = "lexical", value_name = "PLANNER")]
     pub(crate) planner: PlannerArg,
     #[command(flatten)]
     pub(crate) options: RunOptions,
@@ -992,20 +1011,6 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Args)]
-pub(crate) struct DoctorArgs {
-    /// Do not start the browser
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Planner to explain: as for `run`
-    #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER", env = "CUEBOOK_PLANNER")]
-    pub(crate) planner: PlannerArg,
-    #[command(flatten)]
-    pub(crate) browser: BrowserArgs,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-}
-
-#[derive(Args)]
 pub(crate) struct SiteArgs {
     /// Port to listen on; 0 for any free port
     #[arg(long, default_value_t = 8737)]
@@ -1146,16 +1151,27 @@ fn dialect() -> impl TypedValueParser<Value = Target> {
     }))
 }
 
+/// Commands that set up this machine. Files that are wrong do not keep them from running.
+const UNCONFIGURED: [&str; 6] = ["config", "doctor", "install", "skill", "completions", "man"];
+
+/// The whole command line, with the verbs of sessions, without variables and files.
+pub(crate) fn line() -> clap::Command {
+    let command = Line::command().mut_subcommand("minimize", |command| {
+        command.mut_arg("out", |out| out.default_value("repro").help("Directory to write, which is missing or empty"))
+    });
+    grouped(command.subcommands(verbs::commands()))
+}
+
 impl Arguments {
-    /// Parses the arguments of the process. Prints help and errors itself, and returns the exit code.
+    /// Parses the arguments of the process, with settings of files and variables. Prints help and errors itself, and
+    /// returns the exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        let mut command = Line::command().mut_subcommand("minimize", |command| {
-            let help = "Directory to write, which is missing or empty";
-            command.mut_arg("out", |out| out.default_value("repro").env(None::<&str>).help(help))
-        });
-        command = grouped(command.subcommands(verbs::commands()));
         let words: Vec<_> = std::env::args_os().collect();
-        command = typed_first(command, &words);
+        let wants_json = words.iter().any(|argument| argument == "--json");
+        let applied = configured(line(), &words);
+        let Applied { line: mut command, configured } =
+            applied.map_err(|refusal| refusal.print(Output { json: wants_json, quiet: false }))?;
+        let wants_json = wants_json || configured.contains("json");
         let parsed = command.try_get_matches_from_mut(words).and_then(|matches| {
             if let Some(call) = verbs::called(&matches)? {
                 let output = Output { json: matches.get_flag("json"), quiet: matches.get_flag("quiet") };
@@ -1167,7 +1183,6 @@ impl Arguments {
         let parsed = parsed.map_err(|error| {
             let error = error.format(&mut command);
             let is_help = !error.use_stderr();
-            let wants_json = std::env::args_os().any(|argument| argument == "--json");
             if is_help || !wants_json {
                 error.print().ok();
             } else {
@@ -1182,11 +1197,32 @@ impl Arguments {
             Err(verb) => return Ok(verb),
         };
         if let (Command::Minimize(arguments), Some((_, matches))) = (&mut line.command, matches.subcommand()) {
-            arguments.stated = stated(matches);
+            arguments.stated = stated(matches, &configured);
         }
         let output = Output { json: line.json, quiet: line.quiet };
         Ok(Self { command: line.command, output, verbosity: line.verbose })
     }
+}
+
+/// The command line with the settings of files and variables. Says which keys of a file have no effect on the command.
+fn configured(line: clap::Command, words: &[OsString]) -> Result<Applied, exit::Refusal> {
+    let is_typed = |flags: &[&str]| words.iter().any(|word| flags.iter().any(|flag| word == flag));
+    let Some(command) = called(&line, words).filter(|_| !is_typed(&["--help", "-h"])) else {
+        return Ok(Applied { line: with_variables(line), configured: BTreeSet::new() });
+    };
+    let command = command.get_name().to_owned();
+    let sets_up = UNCONFIGURED.contains(&command.as_str());
+    let table = Table::of(&line);
+    let settings = match Settings::read(&Places::of_this_process(), &table) {
+        Err(_) if sets_up => Settings::default(),
+        read => read?,
+    };
+    if !sets_up && !is_typed(&["--quiet"]) {
+        for note in settings.notes(&command, &table) {
+            progress::say(&note);
+        }
+    }
+    Ok(applied(line, words, &settings)?)
 }
 
 /// The commands by what they are for.
@@ -1204,7 +1240,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
     ("Read recorded runs", &["view", "report", "stats", "judge", "query", "export", "prune"]),
-    ("Set up", &["doctor", "site", "help"]),
+    ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
 ];
 
 /// Lists the commands by groups: clap has headings for flags only.
@@ -1217,7 +1253,7 @@ fn grouped(command: clap::Command) -> clap::Command {
                 Some(about) => about.to_string(),
                 None => "Print this message or the help of the given command".to_owned(),
             };
-            list.push_str(&format!("  {name:<12}{about}\n"));
+            list.push_str(&format!("  {name:<13}{about}\n"));
         }
         list.push('\n');
     }
@@ -1225,21 +1261,6 @@ fn grouped(command: clap::Command) -> clap::Command {
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\n\nOptions:\n{{options}}"
     ))
-}
-
-/// A browser that is typed outweighs what variables say of another one.
-fn typed_first(command: clap::Command, words: &[OsString]) -> clap::Command {
-    let is_typed = |flag: &str| {
-        let flags = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
-        flags.map(|word| word.split_once('=').map_or(word, |(name, _)| name)).any(|name| name == flag)
-    };
-    let ignored: &[&str] = match (is_typed("cdp"), is_typed("chrome")) {
-        (true, _) => &["chrome", "headed", "viewport", "isolation"],
-        (false, true) => &["cdp"],
-        (false, false) => &[],
-    };
-    let without = |arg: clap::Arg| if ignored.contains(&arg.get_id().as_str()) { arg.env(None::<&str>) } else { arg };
-    command.mut_subcommands(|subcommand| subcommand.mut_args(without))
 }
 
 /// Parses `500ms`, `3s` or `2m`: at least 1 ms, at most a day.
@@ -1331,7 +1352,7 @@ mod tests {
 
     #[test]
     fn each_command_stands_in_one_group() {
-        let command = Line::command().subcommands(verbs::commands());
+        let command = line();
         let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
         let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
         let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
@@ -1339,28 +1360,13 @@ mod tests {
         shown.sort_unstable();
         listed.sort_unstable();
         assert_eq!(listed, shown);
-        let help = grouped(Line::command().subcommands(verbs::commands())).render_help().to_string();
+        let help = line().render_help().to_string();
         assert!(help.contains("Act on pages:") && !help.contains("Commands:") && help.contains("--json"), "{help}");
     }
 
     #[test]
     fn the_command_line_is_consistent() {
-        Line::command().debug_assert();
-    }
-
-    #[test]
-    fn a_browser_that_is_typed_outweighs_variables() {
-        let heeds = |words: &[&str], flag: &str| {
-            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            let line = typed_first(Line::command(), &words);
-            let observe = line.find_subcommand("observe").unwrap();
-            observe.get_arguments().any(|arg| arg.get_id() == flag && arg.get_env().is_some())
-        };
-        for flag in ["cdp", "chrome", "headed", "viewport"] {
-            assert!(heeds(&["cuebook", "observe"], flag), "{flag}");
-            assert_eq!(heeds(&["cuebook", "observe", "--cdp=ws://a/"], flag), flag == "cdp", "{flag}");
-            assert_eq!(heeds(&["cuebook", "observe", "--chrome", "b"], flag), flag != "cdp", "{flag}");
-        }
+        with_variables(line()).debug_assert();
     }
 
     #[test]

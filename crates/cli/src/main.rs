@@ -5,8 +5,10 @@
 
 mod args;
 mod browser;
+mod clients;
 mod commands;
 mod compose;
+mod config;
 mod confirm;
 mod downloads;
 #[cfg(feature = "remote")]
@@ -119,6 +121,11 @@ async fn run(arguments: Arguments) -> Exit {
         | Command::Verb(_) => args::without_sockets().print(output),
         Command::Mcp(command) => commands::mcp::run(*command, output).await,
         Command::Doctor(command) => commands::doctor::run(command, output).await,
+        Command::Config(command) => commands::config::run(&command, output),
+        Command::Install(command) => commands::install::run(&command, output),
+        Command::Skill => commands::skill::print(),
+        Command::Completions(command) => commands::completions::print(&command),
+        Command::Man(command) => commands::completions::write_manual(&command, output),
         Command::Site(command) => commands::site::run(command, output).await,
         Command::Bench(command) => commands::bench::run(command, output).await,
     }

@@ -4,11 +4,14 @@
 pub(crate) mod attached;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod dry_run;
 pub(crate) mod eval;
 pub(crate) mod exec;
 pub(crate) mod export;
+pub(crate) mod install;
 pub(crate) mod judge;
 pub(crate) mod mcp;
 pub(crate) mod minimize;
@@ -29,6 +32,7 @@ pub(crate) mod schema;
 #[cfg(unix)]
 pub(crate) mod session;
 pub(crate) mod site;
+pub(crate) mod skill;
 pub(crate) mod stats;
 pub(crate) mod test;
 pub(crate) mod view;
