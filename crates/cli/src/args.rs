@@ -1361,7 +1361,10 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(listed, shown);
         let help = line().render_help().to_string();
-        assert!(help.contains("Act on pages:") && !help.contains("Commands:") && help.contains("--json"), "{help}");
+        assert!(
+            help.contains("Run tasks and plans:") && !help.contains("Commands:") && help.contains("--json"),
+            "{help}"
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct ConsoleMessage {
     pub text: String,
     /// The place in a script, such as `http://shop.test/app.js:12`; empty if it is unknown.
     pub at: String,
-    /// The tab.
+    /// Target id of the tab.
     pub page: String,
 }
 
@@ -73,7 +73,7 @@ pub struct ConsoleMessage {
 pub struct RequestEntry {
     /// Its number in the journal, from 1.
     pub index: u64,
-    /// The tab.
+    /// Target id of the tab.
     pub page: String,
     /// The method, such as `GET`.
     pub method: String,
@@ -220,7 +220,7 @@ impl Journal {
         Self { tabs, kept: Mutex::default(), redactor, following }
     }
 
-    /// What was kept, with what came meanwhile.
+    /// All that was kept, with what came meanwhile.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tabs = self.tabs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -235,7 +235,7 @@ const ENTRIES: &str = "() => { try { return Object.entries(localStorage).map(([n
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CookieEntry {
-    /// Its name.
+    /// Its name, as the server set it.
     pub name: String,
     /// Host that it is sent to; with a dot in front, also to those below it.
     pub domain: String,

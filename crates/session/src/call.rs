@@ -69,7 +69,7 @@ pub enum ContextCall {
     SaveState(String),
     /// Adds the cookies and the local storage of a file.
     LoadState(String),
-    /// Lists the cookies.
+    /// Lists the cookies, without values.
     Cookies,
     /// Sets a cookie of the session.
     SetCookie {
@@ -94,7 +94,7 @@ pub enum ContextCall {
     Route(Value),
     /// Removes the entries for this URL.
     Unroute(String),
-    /// Lists the entries.
+    /// Lists the entries, by URL.
     Routes,
     /// Saves the page as a PDF.
     Pdf(String),

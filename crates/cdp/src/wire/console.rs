@@ -1,4 +1,4 @@
-//! What a page's scripts write to its console, and what nothing catches.
+//! Messages that scripts write to the console, and errors that nothing catches.
 
 use std::iter::once;
 

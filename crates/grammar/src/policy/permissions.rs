@@ -1,4 +1,4 @@
-//! What pages may ask the browser for: the place, the clipboard, notifications.
+//! Permissions that pages ask the browser for: the place, the clipboard, notifications.
 
 use url::Url;
 

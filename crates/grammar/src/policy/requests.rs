@@ -157,7 +157,7 @@ pub enum BadRequestRule {
     /// No status of HTTP.
     #[error("{seen} is no status from 100 to 599")]
     Status {
-        /// Status as stated.
+        /// Status as the rule states it.
         seen: u16,
     },
     /// A header that HTTP does not allow.

@@ -9,7 +9,7 @@ use crate::tool::{Hint, Order, TAB, Tool, call, text, verb};
 const FILENAME: &str =
     "File: for a model a plain name, in the folder of the run or a directory that the server was started with";
 
-pub(super) const CONTEXT: [Tool; 10] = [
+pub(crate) const CONTEXT: [Tool; 10] = [
     Tool {
         name: "browser_storage_state",
         verb: verb("state-save", &[], &["filename"]),

@@ -20,7 +20,7 @@ const FIELD: [Argument; 5] = [
     may("credential", Form::Text, "Name of a stored secret to enter instead of a value"),
 ];
 
-pub(super) const CORE: [Tool; 20] = [
+pub(crate) const CORE: [Tool; 20] = [
     Tool {
         name: "browser_navigate",
         verb: verb("open", &["goto", "navigate"], &["url"]),
@@ -327,7 +327,7 @@ pub(super) const CORE: [Tool; 20] = [
     },
 ];
 
-pub(super) const LOOK: Tool = Tool {
+pub(crate) const LOOK: Tool = Tool {
     name: "browser_look",
     verb: None,
     title: "Show a page",

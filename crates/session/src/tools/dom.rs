@@ -36,7 +36,7 @@ const DOM_STEP: [Argument; 12] = [
     TAB,
 ];
 
-pub(super) const DOM_TOOL: Tool = Tool {
+pub(crate) const DOM_TOOL: Tool = Tool {
     name: "browser_dom",
     verb: None,
     title: "Use the browser",
