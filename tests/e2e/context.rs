@@ -11,10 +11,12 @@ use cuebook::secrets::Secrets;
 use cuebook_grammar::policy::PolicyFile;
 use cuebook_session::{Answer, Asker, Call, Handle, Order, Request, ToolSet};
 use cuebook_testkit::serve;
+use cuebook_tests::Shop;
 use serde_json::{Value, json};
 
 use super::secrets::files;
 
+const LOGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/plans/login.json");
 /// Says what a page sees, and its frame of another site.
 const SEEN: &str = "<title>seen</title><p id=seen></p><iframe src='http://localhost:PORT/frame'></iframe><script>
     const seen = () => [navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, devicePixelRatio,
@@ -237,15 +239,51 @@ async fn cookies_are_saved_cleared_and_loaded_and_their_values_are_never_shown()
     let listed = desk.ok("browser_cookies", json!({})).await?;
     ensure!(listed.contains("\"session\" of 127.0.0.1/: session") && !listed.contains("hush"), "{listed}");
     let saved = desk.ok("browser_storage_state", json!({ "filename": "state.json" })).await?;
-    ensure!(saved.contains("1 cookies") && !saved.contains("hush"), "{saved}");
+    ensure!(saved.contains("1 cookie") && !saved.contains("hush"), "{saved}");
     desk.ok("browser_cookies", json!({ "action": "clear", "name": "other" })).await?;
-    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookies"));
+    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookie"));
     ensure!(desk.ok("browser_cookies", json!({ "action": "clear" })).await?.contains("removed 1"));
     ensure!(desk.ok("browser_cookies", json!({})).await?.contains("0 cookies"));
     desk.ok("browser_set_storage_state", json!({ "filename": "state.json" })).await?;
-    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookies"));
+    ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookie"));
+    let kept = files(desk.runs.path())?.into_iter().find(|path| path.ends_with("context.jsonl")).context("not kept")?;
+    let kept = std::fs::read_to_string(kept)?;
+    ensure!(kept.lines().count() == 4 && kept.contains("setCookie") && !kept.contains("hush"), "{kept}");
     for file in ["/etc/hostname", "../state.json", "nowhere.json"] {
         desk.refused("browser_set_storage_state", json!({ "filename": file })).await.context(file)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_begins_logged_in_by_a_state_that_only_a_run_which_is_done_replaces() -> Result<()> {
+    let shop = Shop::open()?;
+    let state = shop.runs().join("state.json");
+    let file = state.to_str().context("a path")?;
+    let login: Value = serde_json::from_str(&std::fs::read_to_string(LOGIN)?)?;
+    let flags = ["--save-storage", file, "--locale", "de-DE", "--device", "Pixel 7", "--no-repair"];
+    let out = shop.exec("/login", &login, &flags)?;
+    assert_eq!(out.code, 0, "{}", out.stderr);
+    let saved = std::fs::read_to_string(&state)?;
+    ensure!(saved.contains("\"cookies\"") && saved.contains("\"httpOnly\""), "{saved}");
+
+    let is_in = json!({ "version": "1.0", "steps": [
+        { "type": "assert", "condition": { "kind": "urlMatches", "pattern": "/dashboard$" } } ] });
+    assert_eq!(shop.exec("/dashboard", &is_in, &["--storage", file])?.code, 0);
+    let out = shop.exec("/dashboard", &is_in, &["--save-storage", file, "--no-repair", "--timeout", "1s"])?;
+    assert_eq!((out.code, std::fs::read_to_string(&state)?), (1, saved), "{}", out.stderr);
+
+    let profile = shop.runs().display().to_string();
+    for (flags, said) in [
+        (["--copy-profile", &*profile], "Local State"),
+        (["--device", "brick"], "iPhone 15"),
+        (["--timezone", "Mars/Phobos"], "Mars/Phobos"),
+        (["--permission", "camera"], "PERMISSION@ORIGIN"),
+        (["--storage", "/nowhere.json"], "/nowhere.json"),
+    ] {
+        let out = shop.exec("/dashboard", &is_in, &flags)?;
+        let text = out.stdout + &out.stderr;
+        ensure!(out.code != 0 && text.contains(said), "{flags:?}: {text}");
     }
     Ok(())
 }

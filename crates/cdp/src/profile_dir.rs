@@ -279,6 +279,26 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_has_what_a_person_has_but_neither_caches_nor_links() {
+        let (root, person) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let profile = ProfileDir::create(root.path()).unwrap();
+        let refused = profile.fill_from(person.path()).unwrap_err().to_string();
+        assert!(refused.contains("Local State"), "{refused}");
+        for file in ["Local State", "SingletonLock", "Default/Cookies", "Default/Cache/data_0", "Crashpad/x"] {
+            let path = person.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/hostname", person.path().join("Default/link")).unwrap();
+        profile.fill_from(person.path()).unwrap();
+        let has = |file: &str| profile.path().join(file).symlink_metadata().is_ok();
+        assert!(has("Local State") && has("Default/Cookies"));
+        assert!(!["SingletonLock", "Default/Cache", "Crashpad", "Default/link"].into_iter().any(has));
+        assert!(person.path().join("SingletonLock").exists(), "the original is only read");
+    }
+
+    #[test]
     fn a_dead_owners_profile_is_removed_even_if_its_process_id_is_reused() {
         let root = tempfile::tempdir().unwrap();
         let profile = root.path().join("profile-x");

@@ -64,6 +64,7 @@ pub enum Call {
 
 /// A call about what surrounds the pages of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ContextCall {
     /// Saves cookies and local storage to a file.
     SaveState(String),

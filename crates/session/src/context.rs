@@ -1,21 +1,27 @@
 //! Calls about what surrounds the pages of a session: state, settings, console, requests.
 //!
 //! Invariants:
-//! - No value of a cookie or of a storage is in an answer.
+//! - No value of a cookie or of a storage is in an answer, or in the file that keeps the calls.
+//! - A call that changes what pages see is kept before it is carried out.
 //! - A file that a model names lies in the folder of the run, or, to be read, in a directory that uploads may come from.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use cuebook::repair::now_ms;
 use cuebook::{ColorScheme, Device, Emulation, Geolocation, RequestEntry, Session};
 use cuebook_grammar::policy::RequestEntry as Rule;
 use cuebook_grammar::render::{one_line, quoted};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, fenced};
 use crate::call::ContextCall;
 
 /// The most lines of a list.
 const LINES: usize = 200;
+/// The file of a run that keeps the calls which change what pages see, one a line.
+const KEPT: &str = "context.jsonl";
 /// The folder of a run for files that calls name.
 const FOLDER: &str = "files";
 
@@ -82,15 +88,38 @@ pub(crate) async fn perform(session: &mut Session, files: &Files, call: ContextC
     }
 }
 
+/// Keeps a call that changes what pages see, beside the log of the run, before it is carried out.
+fn keep(log: &Path, call: &ContextCall) -> Result<(), String> {
+    let call = match call {
+        ContextCall::SetCookie { name, url, .. } => {
+            ContextCall::SetCookie { name: name.clone(), value: "[redacted]".to_owned(), url: url.clone() }
+        }
+        call => call.clone(),
+    };
+    let path = log.join(KEPT);
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let line = format!("{}\n", json!({ "tsMs": now_ms(), "call": call }));
+    let mut options = File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).map_err(failed)?;
+    file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(failed)
+}
+
 async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) -> Result<Vec<String>, String> {
     let log = session.log().map(str::to_owned);
     let log = log.as_deref();
     let context = session.context().map_err(said)?;
+    if let Some(log) = log.filter(|_| !call.only_looks()) {
+        keep(Path::new(log), &call)?;
+    }
     match call {
         ContextCall::SaveState(name) => {
             let path = files.to_write(&name, log)?;
             let cookies = context.save_storage(&path).await.map_err(said)?;
-            let mut result = vec![format!("ok: saved {} cookies and the storage to {}", cookies.len(), path.display())];
+            let mut result =
+                vec![format!("ok: saved {} and the storage to {}", counted(cookies.len(), "cookie"), path.display())];
             let first = cookies.iter().filter_map(|cookie| cookie.expires).reduce(f64::min);
             result.extend(first.map(|first| format!("the first of them expires {}", at(first))));
             Ok(result)
@@ -98,9 +127,8 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
         ContextCall::LoadState(name) => {
             let path = files.to_read(&name, log)?;
             let (cookies, origins) = context.load_storage(&path).await.map_err(said)?;
-            Ok(vec![format!(
-                "ok: loaded {cookies} cookies and the storage of {origins} origins; reload the page to use them"
-            )])
+            let (cookies, origins) = (counted(cookies, "cookie"), counted(origins, "origin"));
+            Ok(vec![format!("ok: loaded {cookies} and the storage of {origins}; reload the page to use them")])
         }
         ContextCall::Cookies => {
             let cookies = context.cookies().await.map_err(said)?;
@@ -111,7 +139,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
                 let (domain, path) = (one_line(&cookie.domain, 100), one_line(&cookie.path, 100));
                 format!("- {} of {domain}{path}: {expires}{flags}", quoted(&cookie.name, 80))
             });
-            Ok(listed(format!("ok: {} cookies", cookies.len()), lines.collect()))
+            Ok(listed(format!("ok: {}", counted(cookies.len(), "cookie")), lines.collect()))
         }
         ContextCall::SetCookie { name, value, url } => {
             context.set_cookie(&name, &value, &url).await.map_err(said)?;
@@ -119,7 +147,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
         }
         ContextCall::ClearCookies(name) => {
             let count = context.clear_cookies(name.as_deref()).await.map_err(said)?;
-            Ok(vec![format!("ok: removed {count} cookies")])
+            Ok(vec![format!("ok: removed {}", counted(count, "cookie"))])
         }
         ContextCall::Emulate(members) => {
             let former = context.emulation();
@@ -141,7 +169,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
                     format!("- {}: {}{at}", one_line(&message.level, 20), quoted(&message.text, 500))
                 })
                 .collect();
-            Ok(listed(format!("ok: {} messages{}", lines.len(), lost(missed)), lines))
+            Ok(listed(format!("ok: {}{}", counted(lines.len(), "message"), lost(missed)), lines))
         }
         ContextCall::Requests(filter) => {
             let (requests, missed) = context.requests();
@@ -151,7 +179,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
                 Some(part) => entry.url.contains(part),
             };
             let lines: Vec<String> = requests.iter().filter(is_meant).map(line).collect();
-            Ok(listed(format!("ok: {} requests{}", lines.len(), lost(missed)), lines))
+            Ok(listed(format!("ok: {}{}", counted(lines.len(), "request"), lost(missed)), lines))
         }
         ContextCall::Request(index) => {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is whole")]
@@ -183,13 +211,13 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             session.judge_by(policy);
             match count {
                 0 => Err(format!("there is no rule for {}; browser_route without a URL lists them", quoted(&url, 200))),
-                _ => Ok(vec![format!("ok: removed {count} rules")]),
+                _ => Ok(vec![format!("ok: removed {}", counted(count, "rule"))]),
             }
         }
         ContextCall::Routes => {
             let rules: Vec<String> =
                 session.policy().request_rules().map(|url| format!("- {}", one_line(url, 300))).collect();
-            Ok(listed(format!("ok: {} rules", rules.len()), rules))
+            Ok(listed(format!("ok: {}", counted(rules.len(), "rule")), rules))
         }
         ContextCall::Pdf(name) => {
             let path = files.to_write(&name, log)?;
@@ -218,6 +246,10 @@ fn at(seconds: f64) -> String {
     let time = std::time::Duration::try_from_secs_f64(seconds).ok();
     let time = time.and_then(|time| std::time::UNIX_EPOCH.checked_add(time));
     time.map_or_else(|| "some day".to_owned(), httpdate::fmt_http_date)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn lost(missed: u64) -> String {
@@ -279,8 +311,6 @@ fn emulated(former: Emulation, members: &Map<String, Value>) -> Result<Emulation
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

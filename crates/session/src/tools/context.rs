@@ -125,7 +125,7 @@ pub(crate) const CONTEXT: [Tool; 10] = [
         verb: verb("route", &["mock"], &["url"]),
         title: "Answer requests",
         about: "Answers the requests to a URL in place of its server from now on, or blocks them; in the URL, * stands for any \
-                characters of the path. Without a URL, lists the rules. Pages do not learn of it; the log of the run does.",
+                characters of the path. Without a URL, lists the rules. Pages do not learn of it; the folder of the run keeps it.",
         hint: Hint::Acts,
         arguments: &[
             may("url", Form::Text, "URL, such as https://shop.test/api/*"),
