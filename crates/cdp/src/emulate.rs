@@ -64,7 +64,11 @@ impl Browser {
     /// [`EmulationError`] if the browser does not know one. Earlier ones hold then.
     pub async fn emulate(&self, page: &Page, emulation: Emulation, until: Instant) -> Result<(), EmulationError> {
         check(page, &emulation, until).await?;
-        let native = Native { viewport: self.hub().viewport(), user_agent: self.version().user_agent.clone() };
+        let native = Native {
+            viewport: self.hub().viewport(),
+            user_agent: self.version().user_agent.clone(),
+            is_in_namespace: self.hub().is_in_namespace(),
+        };
         let context = page.inner.context.clone();
         let replace = |with: Arc<Emulation>| {
             self.hub().with_emulations(|it| {

@@ -179,6 +179,8 @@ pub(crate) struct Native {
     /// Width and height of every page; `None` keeps the window's.
     pub(crate) viewport: Option<(u32, u32)>,
     pub(crate) user_agent: String,
+    /// `true` if it is in a network namespace of its own, which has no network but for the proxy.
+    pub(crate) is_in_namespace: bool,
 }
 
 /// A command, and its parameters.
@@ -186,6 +188,13 @@ pub(crate) type Sent = (&'static str, Value);
 
 fn command<C: Command + Method>(method: &'static str, params: &C) -> Sent {
     (method, serde_json::to_value(params).unwrap_or_else(|_| json!({})))
+}
+
+/// The command that says to pages if there is a network; without a statement, the machine's own holds again.
+pub(crate) fn network_state(is_offline: bool, is_in_namespace: bool) -> Sent {
+    // A browser without a network of its own is told that it has one by a latency, which delays nothing here.
+    let latency = if is_in_namespace && !is_offline { 1.0 } else { 0.0 };
+    command("Network.overrideNetworkState", &OverrideNetworkStateParams::new(is_offline, latency, -1.0, -1.0))
 }
 
 impl Emulation {
@@ -227,8 +236,7 @@ impl Emulation {
             sent.push(command("Emulation.setEmulatedMedia", &SetEmulatedMediaParams { media: None, features }));
         }
         if self.offline != former.offline {
-            let state = OverrideNetworkStateParams::new(self.offline, 0.0, -1.0, -1.0);
-            sent.push(command("Network.overrideNetworkState", &state));
+            sent.push(network_state(self.offline, native.is_in_namespace));
             let rule = json!({"urlPattern": "", "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
             let rules = json!({"offline": self.offline, "matchedNetworkConditions": [rule]});
             sent.push(("Network.emulateNetworkConditionsByRule", rules));
@@ -327,7 +335,11 @@ mod tests {
 
     #[test]
     fn only_what_changes_is_sent_and_what_is_unset_is_taken_back() {
-        let native = Native { viewport: Some((1280, 720)), user_agent: "Mozilla/5.0 Chrome/156.0.1.2".to_owned() };
+        let native = Native {
+            viewport: Some((1280, 720)),
+            user_agent: "Mozilla/5.0 Chrome/156.0.1.2".to_owned(),
+            ..Native::default()
+        };
         let plain = Emulation::default();
         let phone = Emulation {
             device: Device::named("pixel 7"),

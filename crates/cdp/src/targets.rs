@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::browser_events::{BrowserEvent, BrowserEvents, DownloadState};
 use crate::connection::{Arrived, Connection};
-use crate::emulation::Emulations;
+use crate::emulation::{Emulations, network_state};
 use crate::error::GoneReason;
 use crate::ids::{FrameId, SessionId, TargetId};
 use crate::page::Page;
@@ -122,6 +122,10 @@ impl Hub {
     /// Width and height of every page; `None` keeps the window's.
     pub(crate) fn viewport(&self) -> Option<(u32, u32)> {
         self.setup.viewport
+    }
+
+    pub(crate) fn is_in_namespace(&self) -> bool {
+        self.setup.is_in_namespace
     }
 
     pub(crate) fn add_script(&self, source: &str) {
@@ -246,11 +250,9 @@ impl Hub {
     fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
         let page_script = self.setup.page_script.as_deref();
         if self.setup.is_in_namespace {
-            // It has no network but for the proxy, and would tell pages that they are offline.
-            session.post(
-                "Network.overrideNetworkState",
-                &json!({"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}),
-            );
+            // Or it would tell pages that they are offline.
+            let (method, params) = network_state(false, true);
+            session.post(method, &params);
         }
         if session.kind() == SessionKind::Worker {
             if let Some(script) = page_script {
