@@ -212,7 +212,8 @@ impl Emulation {
         if (&self.locale, &self.device) != (&former.locale, &former.device) {
             sent.push(command("Emulation.setUserAgentOverride", &self.user_agent(native)));
         }
-        if self.geolocation != former.geolocation {
+        // One for all frames: the end of a frame's session would take it from the page.
+        if kind == SessionKind::Page && self.geolocation != former.geolocation {
             sent.push(match self.geolocation {
                 Some(Geolocation { latitude, longitude, accuracy }) => {
                     let params = SetGeolocationOverrideParams {
