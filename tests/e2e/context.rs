@@ -202,11 +202,15 @@ async fn console_and_requests_are_listed_and_a_rule_answers_in_place_of_the_serv
     desk.refused("browser_network_requests", json!({ "index": 9_999 })).await?;
 
     let url = desk.url("/api/*");
-    let rule =
-        json!({ "url": url, "methods": ["POST"], "status": 503, "body": "{\"down\":true}", "headers": ["X-A: b"] });
+    let body = "{\"down\":true,\"token\":\"0123456789abcdef\"}";
+    let rule = json!({ "url": url, "methods": ["POST"], "status": 503, "body": body, "headers": ["X-A: b"] });
     desk.ok("browser_route", rule).await?;
     ensure!(desk.ok("browser_route", json!({})).await?.contains("/api/*"));
-    ensure!(desk.shows("/asks", "503 {\"down\":true}").await?.contains("503"));
+    desk.shows("/asks", "503 {\"down\":true").await?;
+    let requests = desk.ok("browser_network_requests", json!({ "filter": "/api/data" })).await?;
+    let index: u64 = requests.lines().last().and_then(|line| line.split('.').next()).context("a number")?.parse()?;
+    let details = desk.ok("browser_network_requests", json!({ "index": index })).await?;
+    ensure!(details.contains("\"down\":true") && !details.contains("0123456789abcdef"), "{details}");
     for wrong in [
         json!({ "url": url, "status": 99 }),
         json!({ "url": url, "headers": ["none"] }),

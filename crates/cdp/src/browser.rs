@@ -283,6 +283,7 @@ impl Browser {
     /// # Errors
     /// [`CallError`]
     pub async fn dispose(&self, context: &ContextId, until: Instant) -> Result<(), CallError> {
+        self.hub.with_emulations(|it| it.by_context.remove(&Some(context.0.clone())));
         self.session().request(DisposeBrowserContextParams::new(context.0.clone()), until).await.map(drop)
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: each page and frame of the context has them before its first script runs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,9 @@ use chromiumoxide_cdp::cdp::browser_protocol::emulation::{
     SetGeolocationOverrideParams, SetLocaleOverrideParams, SetTimezoneOverrideParams, SetTouchEmulationEnabledParams,
     SetUserAgentOverrideParams, UserAgentMetadata,
 };
-use chromiumoxide_cdp::cdp::browser_protocol::network::OverrideNetworkStateParams;
+use chromiumoxide_cdp::cdp::browser_protocol::network::{
+    EmulateNetworkConditionsByRuleParams, NetworkConditions, OverrideNetworkStateParams,
+};
 use chromiumoxide_types::{Command, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -184,17 +187,17 @@ pub(crate) struct Native {
 }
 
 /// A command, and its parameters.
-pub(crate) type Sent = (&'static str, Value);
+pub(crate) type Sent = (Cow<'static, str>, Value);
 
-fn command<C: Command + Method>(method: &'static str, params: &C) -> Sent {
-    (method, serde_json::to_value(params).unwrap_or_else(|_| json!({})))
+fn command<C: Command + Method>(params: &C) -> Sent {
+    (params.identifier(), serde_json::to_value(params).unwrap_or_else(|_| json!({})))
 }
 
 /// The command that says to pages if there is a network; without a statement, the machine's own holds again.
 pub(crate) fn network_state(is_offline: bool, is_in_namespace: bool) -> Sent {
     // A browser without a network of its own is told that it has one by a latency, which delays nothing here.
     let latency = if is_in_namespace && !is_offline { 1.0 } else { 0.0 };
-    command("Network.overrideNetworkState", &OverrideNetworkStateParams::new(is_offline, latency, -1.0, -1.0))
+    command(&OverrideNetworkStateParams::new(is_offline, latency, -1.0, -1.0))
 }
 
 impl Emulation {
@@ -203,14 +206,14 @@ impl Emulation {
         let mut sent = Vec::new();
         if self.locale != former.locale {
             let locale = self.locale.clone().map(|locale| locale.replace('-', "_"));
-            sent.push(command("Emulation.setLocaleOverride", &SetLocaleOverrideParams { locale }));
+            sent.push(command(&SetLocaleOverrideParams { locale }));
         }
         if self.timezone != former.timezone {
             let zone = SetTimezoneOverrideParams::new(self.timezone.clone().unwrap_or_default());
-            sent.push(command("Emulation.setTimezoneOverride", &zone));
+            sent.push(command(&zone));
         }
         if (&self.locale, &self.device) != (&former.locale, &former.device) {
-            sent.push(command("Emulation.setUserAgentOverride", &self.user_agent(native)));
+            sent.push(command(&self.user_agent(native)));
         }
         // One for all frames: the end of a frame's session would take it from the page.
         if kind == SessionKind::Page && self.geolocation != former.geolocation {
@@ -222,9 +225,9 @@ impl Emulation {
                         accuracy: Some(accuracy),
                         ..SetGeolocationOverrideParams::default()
                     };
-                    command("Emulation.setGeolocationOverride", &params)
+                    command(&params)
                 }
-                None => command("Emulation.clearGeolocationOverride", &ClearGeolocationOverrideParams {}),
+                None => command(&ClearGeolocationOverrideParams {}),
             });
         }
         if self.color_scheme != former.color_scheme {
@@ -234,23 +237,22 @@ impl Emulation {
                 None => "",
             };
             let features = Some(vec![MediaFeature::new("prefers-color-scheme", value)]);
-            sent.push(command("Emulation.setEmulatedMedia", &SetEmulatedMediaParams { media: None, features }));
+            sent.push(command(&SetEmulatedMediaParams { media: None, features }));
         }
         if self.offline != former.offline {
             sent.push(network_state(self.offline, native.is_in_namespace));
-            let rule = json!({"urlPattern": "", "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
-            let rules = json!({"offline": self.offline, "matchedNetworkConditions": [rule]});
-            sent.push(("Network.emulateNetworkConditionsByRule", rules));
+            let all = NetworkConditions::new("", 0.0, -1.0, -1.0);
+            sent.push(command(&EmulateNetworkConditionsByRuleParams::new(self.offline, vec![all])));
         }
         if self.device != former.device {
             let is_mobile = self.device.as_ref().is_some_and(|device| device.is_mobile);
             let touch = SetTouchEmulationEnabledParams { enabled: is_mobile, max_touch_points: None };
-            sent.push(command("Emulation.setTouchEmulationEnabled", &touch));
+            sent.push(command(&touch));
             let of_device = self.device.as_ref().map(|device| (device.viewport, device.scale));
             let metrics = of_device.or_else(|| native.viewport.map(|viewport| (viewport, 1.0)));
             if let (SessionKind::Page, Some(((width, height), scale))) = (kind, metrics) {
                 let metrics = SetDeviceMetricsOverrideParams::new(width, height, scale, is_mobile);
-                sent.push(command("Emulation.setDeviceMetricsOverride", &metrics));
+                sent.push(command(&metrics));
             }
         }
         sent
@@ -348,7 +350,7 @@ mod tests {
             color_scheme: Some(ColorScheme::Dark),
             ..Emulation::default()
         };
-        let methods = |now: &Emulation, former: &Emulation, kind| -> Vec<&str> {
+        let methods = |now: &Emulation, former: &Emulation, kind| -> Vec<Cow<'static, str>> {
             now.commands(former, kind, &native).into_iter().map(|(method, _)| method).collect()
         };
         assert!(methods(&phone, &phone, SessionKind::Page).is_empty());
@@ -359,6 +361,6 @@ mod tests {
         let back = plain.commands(&phone, SessionKind::Page, &native);
         let metrics = back.iter().find(|it| it.0 == "Emulation.setDeviceMetricsOverride").unwrap();
         assert_eq!((&metrics.1["width"], &metrics.1["mobile"]), (&json!(1280), &json!(false)));
-        assert!(!methods(&phone, &plain, SessionKind::Frame).contains(&"Emulation.setDeviceMetricsOverride"));
+        assert!(!methods(&phone, &plain, SessionKind::Frame).contains(&"Emulation.setDeviceMetricsOverride".into()));
     }
 }

@@ -229,8 +229,13 @@ impl Session {
     }
 
     /// Sends a command by name, with parameters of the caller's own shape, where the generated types do not fit.
-    pub fn call_raw(&self, method: &'static str, params: impl Serialize, until: Instant) -> Call<RawReply> {
-        self.start(Cow::Borrowed(method), &params, until, Ok)
+    pub fn call_raw(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: impl Serialize,
+        until: Instant,
+    ) -> Call<RawReply> {
+        self.start(method.into(), &params, until, Ok)
     }
 
     /// Subscribes to events of this session by name, from now on, keeping at most `capacity` unread
@@ -273,8 +278,8 @@ impl Session {
     }
 
     /// Sends a command whose reply is not needed. A failure shows in later calls.
-    pub(crate) fn post(&self, method: &'static str, params: &impl Serialize) {
-        let _ = self.inner.send(Cow::Borrowed(method), params, Sink::Ignore);
+    pub(crate) fn post(&self, method: impl Into<Cow<'static, str>>, params: &impl Serialize) {
+        let _ = self.inner.send(method.into(), params, Sink::Ignore);
     }
 
     /// Sends a command whose reply is handled on the reader, before the next event.

@@ -3,7 +3,9 @@
 //! Invariant: invalid flags end with exit code 2, and with `--json` in a report.
 
 mod eval;
+mod groups;
 mod setup;
+mod values;
 mod verbs;
 
 use std::collections::BTreeSet;
@@ -13,23 +15,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use cuebook::network::drift::Drifts;
-use cuebook::{ColorScheme, Containment, Device, Emulation, Engine, Geolocation};
-use cuebook_datalayer::traffic::Setting;
 use cuebook_decoding::emit::Target;
 use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::observation::Scope;
-use cuebook_grammar::policy::{BadCommand, Gate, command_words};
-use cuebook_grammar::profile::Profile;
 use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
-use cuebook_planner::OpenAiMode;
-use cuebook_repair::Rungs;
-use cuebook_repair::Sight;
+
+pub(crate) use groups::{
+    BrowserArgs, ContainmentArgs, EngineArgs, GroundArgs, PolicyArgs, RunOptions, SessionName, SessionOptions,
+    WatchArgs, Wire,
+};
+pub(crate) use values::{PlannerArg, Price};
+
+use values::{
+    age, credential, dialect, document, duration, field_credential, format, planner, price, redaction, scope, shard,
+    share, size, url_parser,
+};
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
 
@@ -148,230 +152,6 @@ pub(crate) enum Command {
     Bench(BenchArgs),
 }
 
-/// The browser to use.
-#[derive(Args, Clone)]
-#[command(next_help_heading = "Browser")]
-pub(crate) struct BrowserArgs {
-    /// Executable of the browser [default: $CHROME, then the usual locations]
-    #[arg(long, value_name = "FILE", conflicts_with = "cdp")]
-    pub(crate) chrome: Option<PathBuf>,
-    /// Attach to a running browser, at its port, host:port, http://host:port or ws://…; its window, viewport and sandbox
-    /// stay as they are. The tab is new, without the cookies of the browser's user
-    #[arg(long, value_name = "PORT|URL", value_parser = endpoint)]
-    pub(crate) cdp: Option<String>,
-    /// Use an open tab of that browser instead, with its user's cookies: its title or URL, or a part of either. It
-    /// stays open
-    #[arg(long, value_name = "TITLE|URL", requires = "cdp", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub(crate) tab: Option<String>,
-    /// Start with a copy of the profile of a person's Chrome, its user data directory: cookies, logins and storage. The
-    /// original is only read
-    #[arg(long, value_name = "DIR", conflicts_with = "cdp")]
-    pub(crate) copy_profile: Option<PathBuf>,
-    /// Show the browser window
-    #[arg(long, conflicts_with = "cdp")]
-    pub(crate) headed: bool,
-    /// Size of the viewport in CSS pixels [default: that of the plan, else 1280x720]
-    #[arg(long, value_name = "WxH", value_parser = viewport, conflicts_with = "cdp")]
-    pub(crate) viewport: Option<(u32, u32)>,
-    /// Start Chrome without its sandbox; implied for root
-    #[arg(long, conflicts_with = "cdp")]
-    pub(crate) no_sandbox: bool,
-    #[command(flatten)]
-    pub(crate) pages: EmulationArgs,
-    /// Needs of the run's traffic; no flag.
-    #[arg(skip)]
-    pub(crate) wire: Wire,
-    /// Directory where a launched browser puts downloads, for the run to keep; no flag.
-    #[arg(skip)]
-    pub(crate) downloads: Option<PathBuf>,
-}
-
-/// Settings that pages see in place of the machine's own.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Pages see")]
-pub(crate) struct EmulationArgs {
-    /// Screen, touch and user agent of a device, such as "Pixel 7" or "iPhone 15"
-    #[arg(long, value_name = "NAME", value_parser = device, conflicts_with = "viewport")]
-    pub(crate) device: Option<Device>,
-    /// Language, such as de-DE
-    #[arg(long, value_name = "TAG")]
-    pub(crate) locale: Option<String>,
-    /// Time zone, such as Europe/Berlin
-    #[arg(long, value_name = "ZONE")]
-    pub(crate) timezone: Option<String>,
-    /// Place of the machine; a page learns it with --permission geolocation@ORIGIN
-    #[arg(long, value_name = "LAT,LON[,METRES]", allow_hyphen_values = true)]
-    pub(crate) geolocation: Option<Geolocation>,
-    /// Colours that the person prefers: light or dark
-    #[arg(long, value_name = "SCHEME", value_parser = color_scheme)]
-    pub(crate) color_scheme: Option<ColorScheme>,
-}
-
-impl EmulationArgs {
-    /// The settings; `None` if there are none.
-    pub(crate) fn emulation(&self) -> Option<Emulation> {
-        let emulation = Emulation {
-            device: self.device.clone(),
-            locale: self.locale.clone(),
-            timezone: self.timezone.clone(),
-            geolocation: self.geolocation,
-            color_scheme: self.color_scheme,
-            offline: false,
-        };
-        (emulation != Emulation::default()).then_some(emulation)
-    }
-}
-
-/// Needs of a run's traffic that its browser has to meet.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wire {
-    pub(crate) setting: Option<Setting>,
-    /// `true` if pages drift during the run.
-    pub(crate) is_drifting: bool,
-    /// `true` if nothing may reach the network.
-    pub(crate) is_offline: bool,
-}
-
-/// Policy of what is allowed on a page.
-#[derive(Args, Clone)]
-#[command(next_help_heading = "Policy")]
-pub(crate) struct PolicyArgs {
-    /// Allow acting on another origin: a host, *.host, or scheme://host:port; can be repeated
-    #[arg(long, value_name = "ORIGIN")]
-    pub(crate) allow: Vec<String>,
-    /// Let pages load from another origin, where the run may not act; can be repeated. Without --allow and --policy, all
-    /// public origins are open
-    #[arg(long, value_name = "ORIGIN")]
-    pub(crate) read: Vec<String>,
-    /// Hold every request that a step causes and that may change something until you agree: effects, or off. The
-    /// profiles assisted and semiAuto hold them for planners
-    #[arg(long, value_name = "GATE", value_parser = gate())]
-    pub(crate) gate: Option<Gate>,
-    /// Policy file in JSON; `cuebook schema policy` prints its schema
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
-    /// Allow reading and uploading the files in a directory; can be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Vec<PathBuf>,
-    /// Allow opening the pages in a directory by file: URLs; can be repeated
-    #[arg(long, value_name = "DIR")]
-    pub(crate) file_root: Vec<PathBuf>,
-    /// Grant pages of an origin a permission, such as geolocation@https://maps.test; can be repeated
-    #[arg(long, value_name = "NAME@ORIGIN")]
-    pub(crate) permission: Vec<String>,
-    /// Which steps run without confirmation
-    #[arg(long, value_parser = profile(), default_value = "auto")]
-    pub(crate) profile: Profile,
-}
-
-/// Means that keep Chrome behind the proxy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Isolation {
-    #[default]
-    Auto,
-    Namespace,
-    Flags,
-}
-
-/// How Chrome reaches the network.
-#[derive(Args, Clone)]
-pub(crate) struct ContainmentArgs {
-    /// Start Chrome without the proxy of the policy, which then holds for steps and navigations only
-    #[arg(long, conflicts_with_all = ["cdp", "isolation"])]
-    pub(crate) direct: bool,
-    /// Means to keep Chrome behind the proxy: a network namespace of Linux, flags of Chrome, or the first that works
-    #[arg(long, value_enum, default_value_t, conflicts_with = "cdp")]
-    pub(crate) isolation: Isolation,
-}
-
-impl ContainmentArgs {
-    pub(crate) const fn containment(&self) -> Containment {
-        match self.isolation {
-            _ if self.direct => Containment::None,
-            Isolation::Auto => Containment::Proxy,
-            Isolation::Namespace => Containment::Namespace,
-            Isolation::Flags => Containment::Flags,
-        }
-    }
-}
-
-/// Options of whatever acts in a browser and keeps a log. A flattened group sets the heading of the flags after it, so
-/// groups come last.
-#[derive(Args, Clone)]
-pub(crate) struct SessionOptions {
-    /// Directory for the logs; each run gets a subdirectory
-    #[arg(long, value_name = "DIR", default_value = "cuebook-runs")]
-    pub(crate) out: PathBuf,
-    /// File in TOML that declares secrets, readable for you alone; plans name them by `credentialRef`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) secrets: Option<PathBuf>,
-    /// Begin with the cookies and the local storage of a file, as Playwright and --save-storage write it
-    #[arg(long, value_name = "FILE", conflicts_with = "tab")]
-    pub(crate) storage: Option<PathBuf>,
-    /// Time limit of a step, such as 500ms, 3s or 2m
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
-    #[command(flatten)]
-    pub(crate) containment: ContainmentArgs,
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-    /// Consent in advance to CLASS@ORIGIN, where CLASS is write, credential, send, money or destructive;
-    /// can be repeated
-    #[arg(long, value_name = "GRANT")]
-    pub(crate) grant: Vec<String>,
-    #[command(flatten)]
-    pub(crate) browser: BrowserArgs,
-}
-
-/// Options of a run.
-#[derive(Args, Clone)]
-pub(crate) struct RunOptions {
-    /// Take screenshots before and after every step
-    #[arg(long)]
-    pub(crate) record: bool,
-    /// Record the network traffic with its bodies, for `replay --offline`. Pages get fixed randomness, a clock that moves
-    /// with their timers, and UTC and en-US unless flags set others
-    #[arg(long, conflicts_with_all = ["cdp", "device", "geolocation", "color_scheme"])]
-    pub(crate) record_network: bool,
-    /// Change what pages get, for experiments: mixed, all, or kinds of drift such as changed-texts,overlays
-    #[arg(long, value_name = "KINDS")]
-    pub(crate) drift: Option<Drifts>,
-    /// Seed of the drift
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "drift")]
-    pub(crate) drift_seed: u64,
-    /// Copy each file that a step downloads to this directory, under the name that the page suggests
-    #[arg(long, value_name = "DIR", conflicts_with = "cdp")]
-    pub(crate) downloads: Option<PathBuf>,
-    /// Save cookies and local storage to a file once the run is done, readable for you alone. A run that ends otherwise
-    /// leaves the file as it was
-    #[arg(long, value_name = "FILE", conflicts_with = "tab")]
-    pub(crate) save_storage: Option<PathBuf>,
-    /// Do not repair failed steps
-    #[arg(long)]
-    pub(crate) no_repair: bool,
-    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, dismiss, frames, retype, replan
-    #[arg(long, value_name = "RUNGS", conflicts_with = "no_repair")]
-    pub(crate) repair_rungs: Option<Rungs>,
-    #[command(flatten)]
-    pub(crate) session: SessionOptions,
-}
-
-/// The page of a run while it goes on.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Live view")]
-pub(crate) struct WatchArgs {
-    /// Show what goes on in a browser on this machine, with a picture of each step; the address of the page is printed.
-    /// Questions of `run` and `exec` can be answered there too
-    #[arg(long)]
-    pub(crate) watch: bool,
-    /// Port of the page [default: any that is free]
-    #[arg(long, value_name = "PORT", requires = "watch")]
-    pub(crate) port: Option<u16>,
-    /// Open the page in the system's browser
-    #[arg(long, requires = "watch")]
-    pub(crate) open: bool,
-}
-
 /// Tools that `cuebook mcp` offers.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Tools {
@@ -384,14 +164,6 @@ pub(crate) enum Tools {
     Dom,
     /// The tools of all other sets
     All,
-}
-
-/// A session, by its name.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct SessionName {
-    /// Name of the session [default: one for the project folder]
-    #[arg(short = 's', long, value_name = "NAME")]
-    pub(crate) session: Option<String>,
 }
 
 #[derive(Args)]
@@ -496,47 +268,6 @@ pub(crate) struct RunArgs {
     pub(crate) watch: WatchArgs,
 }
 
-/// The model of a planner.
-#[derive(Args, Clone)]
-#[command(next_help_heading = "Models")]
-pub(crate) struct EngineArgs {
-    /// Name of the model on its server
-    #[arg(long, value_name = "NAME")]
-    pub(crate) model: Option<String>,
-    /// Address of the server [default: $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual one]
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// How an `openai` server gets the grammar [default: strict for OpenAI itself, schema for others]
-    #[arg(long, value_parser = engine_mode(), value_name = "MODE")]
-    pub(crate) engine_mode: Option<OpenAiMode>,
-    /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
-    #[arg(long, value_name = "VARIABLE")]
-    pub(crate) api_key_env: Option<String>,
-    /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, turn.txt
-    /// and reformulate.txt
-    #[arg(long, value_name = "DIR")]
-    pub(crate) prompt: Option<PathBuf>,
-    /// Send a picture of the page, with the candidates labelled by id; needs a model with vision
-    #[arg(long)]
-    pub(crate) vision: bool,
-    /// Time limit of one plan, retries included
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
-    pub(crate) plan_timeout: Duration,
-    /// Token limit of one answer, reasoning included [default: 4096; 16384 for models of OpenAI and Anthropic]
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(64..))]
-    pub(crate) answer_tokens: Option<u32>,
-    /// Token limit of a run: input and output of all requests
-    #[arg(long, value_name = "TOKENS", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) run_tokens: u64,
-}
-
-impl EngineArgs {
-    /// Returns the form in which the planner gets a page. The flag is the consent to send pictures to its server.
-    pub(crate) const fn sight(&self) -> Sight {
-        if self.vision { Sight::Pictures } else { Sight::Words }
-    }
-}
-
 #[derive(Args)]
 pub(crate) struct ExecArgs {
     /// Plan: a JSON file, or - for standard input
@@ -635,19 +366,6 @@ pub(crate) struct CheckArgs {
     pub(crate) model: bool,
     #[command(flatten)]
     pub(crate) ground: GroundArgs,
-}
-
-/// A page and a policy, without a browser.
-#[derive(Args)]
-pub(crate) struct GroundArgs {
-    /// Observation of the page, as printed by `cuebook observe --format json`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) observation: Option<PathBuf>,
-    /// Page to start on, whose origin is allowed [default: the page of the observation]
-    #[arg(long, value_name = "URL", value_parser = url_parser())]
-    pub(crate) url: Option<String>,
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
 }
 
 #[derive(Subcommand)]
@@ -763,20 +481,6 @@ fn stated(matches: &ArgMatches, configured: &BTreeSet<String>) -> Vec<String> {
     flags
 }
 
-/// A step and the secret for it.
-fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
-    let wrong = || format!("{text:?} is not STEP=SECRET such as 2=shop_password");
-    let (step, name) = text.split_once('=').ok_or_else(wrong)?;
-    let step = step.parse().ok().filter(|step| *step > 0).ok_or_else(wrong)?;
-    Ok((step, CredentialRef::new(name)))
-}
-
-fn field_credential(text: &str) -> Result<(String, CredentialRef), String> {
-    let parts = text.rsplit_once('=').filter(|(field, name)| !field.trim().is_empty() && !name.trim().is_empty());
-    let wrong = || format!("{text:?} is not FIELD=SECRET such as Password=shop_password");
-    parts.map(|(field, name)| (field.to_owned(), CredentialRef::new(name))).ok_or_else(wrong)
-}
-
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// Suite: a TOML file
@@ -809,12 +513,6 @@ pub(crate) struct TestArgs {
     pub(crate) options: RunOptions,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
-}
-
-/// A part and the number of parts.
-fn shard(text: &str) -> Result<(u32, u32), String> {
-    let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    parts.filter(|(part, of)| (1..=*of).contains(part)).ok_or_else(|| format!("{text:?} is not a part such as 1/3"))
 }
 
 #[derive(Args)]
@@ -868,27 +566,6 @@ pub(crate) struct StatsArgs {
     pub(crate) prices: Vec<Price>,
 }
 
-/// Price of a model, in any currency.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Price {
-    /// The model, as its server names it.
-    pub(crate) model: String,
-    /// Price of a million tokens that it reads.
-    pub(crate) input: f64,
-    /// Price of a million tokens that it writes.
-    pub(crate) output: f64,
-}
-
-fn price(text: &str) -> Result<Price, String> {
-    let amount = |text: &str| text.trim().parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
-    // A model's name may hold `=`; its price holds none.
-    let parts = text.rsplit_once('=').and_then(|(model, amounts)| Some((model, amounts.split_once(',')?)));
-    let price = parts.and_then(|(model, (input, output))| {
-        Some(Price { model: model.to_owned(), input: amount(input)?, output: amount(output)? })
-    });
-    price.ok_or_else(|| format!("{text:?} is not MODEL=IN,OUT with prices per million tokens"))
-}
-
 #[derive(Args)]
 #[command(group(ArgGroup::new("limit").args(["older", "larger", "keep"]).required(true).multiple(true)))]
 pub(crate) struct PruneArgs {
@@ -907,29 +584,6 @@ pub(crate) struct PruneArgs {
     /// Only say what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// A number and one of some units, which stand for factors.
-fn in_units(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text.get(digits.len()..).unwrap_or_default();
-    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-    let number: Option<u64> = digits.parse().ok();
-    number
-        .zip(factor)
-        .and_then(|(number, factor)| number.checked_mul(factor))
-        .ok_or_else(|| format!("`{}` is not {expected}", crate::text::plain(text)))
-}
-
-fn age(text: &str) -> Result<Duration, String> {
-    let seconds =
-        in_units(text, &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)], "an age such as 30d, 12h, 5m or 0s")?;
-    Ok(Duration::from_secs(seconds))
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
-    in_units(text, &units, "a size such as 10GB, 500MB or 0B")
 }
 
 #[derive(Args)]
@@ -976,40 +630,6 @@ impl QueryArgs {
     }
 }
 
-fn format() -> impl TypedValueParser<Value = Format> {
-    choice(Format::ALL.map(|format| {
-        let help = match format {
-            Format::Parquet => "Tables of runs, steps, conditions, candidates, requests and planning, by date",
-            Format::StepLog => "One step a line, with the fields of a plain step log",
-            Format::Sft => "Chats with tool calls, for supervised fine-tuning",
-            Format::HuggingFace => "A folder for Hugging Face `datasets`: the same chats in splits, with a card",
-            Format::Preferences => "Pairs of a step that failed and the one that worked on the same page",
-            Format::PlaywrightTrace => "One trace a run, for `npx playwright show-trace`",
-            Format::PlaywrightTest => "One test a run, for `npx playwright test`",
-            Format::Har => "One HTTP archive a run",
-            Format::Mind2Web => "Actions with their candidates, as in Multimodal-Mind2Web",
-            Format::Otlp => "OpenTelemetry spans of a run, its calls of models and its steps, as OTLP in JSON",
-        };
-        (format.as_str(), format, help)
-    }))
-}
-
-fn redaction() -> impl TypedValueParser<Value = Redaction> {
-    choice(Redaction::ALL.map(|redaction| {
-        let help = match redaction {
-            Redaction::None => "Keep everything that is in the log, which holds no secrets of its run",
-            Redaction::Strict => "Keep the structure only: no texts, values, queries or pictures",
-        };
-        (redaction.as_str(), redaction, help)
-    }))
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("{text:?} is not a number from 0 to 1"))
-}
-
 #[derive(Args)]
 pub(crate) struct SiteArgs {
     /// Port to listen on; 0 for any free port
@@ -1045,110 +665,6 @@ pub(crate) enum ObservationFormat {
     Yaml,
     /// The accessibility tree of the main frame, like Playwright's ARIA snapshots
     Aria,
-}
-
-/// A value that is written as one of a few names, each with its help.
-fn choice<T: Clone + Send + Sync + 'static, const N: usize>(
-    values: [(&'static str, T, &'static str); N],
-) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(values.clone().map(|(name, _, help)| PossibleValue::new(name).help(help)));
-    names.try_map(move |name| {
-        let known = values.iter().find(|(known, ..)| *known == name);
-        known.map(|(_, value, _)| value.clone()).ok_or_else(|| format!("unknown value `{name}`"))
-    })
-}
-
-fn profile() -> impl TypedValueParser<Value = Profile> {
-    choice([
-        ("assisted", Profile::Assisted, "None: every step is confirmed"),
-        ("semi-auto", Profile::SemiAuto, "Reading"),
-        ("auto", Profile::Auto, "Reading and reversible writing"),
-        ("unleashed", Profile::Unleashed, "As auto; high-risk actions are available within the policy"),
-    ])
-}
-
-fn gate() -> impl TypedValueParser<Value = Gate> {
-    choice([
-        ("effects", Gate::Effects, "Requests with a method other than GET, HEAD and OPTIONS wait for consent"),
-        ("off", Gate::Off, "Only requests that the policy file names do"),
-    ])
-}
-
-/// A planner, as `--planner` names it.
-#[derive(Clone, Debug)]
-pub(crate) enum PlannerArg {
-    /// The planner that is configured, answers or has a key.
-    Auto,
-    /// A program and its arguments.
-    Exec(Vec<String>),
-    /// A planner that the flag names.
-    Of(Engine),
-}
-
-fn planner(text: &str) -> Result<PlannerArg, String> {
-    if let Some(command) = text.strip_prefix("exec:") {
-        return command_words(command).map(PlannerArg::Exec).map_err(|error| match error {
-            BadCommand::Shell(c) => format!("no shell reads the command, and `{c}` needs one: quote it"),
-            error => error.to_string(),
-        });
-    }
-    let engines =
-        [Engine::Lexical, Engine::Scripted, Engine::Recorded, Engine::Ollama, Engine::OpenAi, Engine::Anthropic];
-    let named = engines.into_iter().find(|engine| engine.as_str() == text).map(PlannerArg::Of);
-    named.or_else(|| (text == "auto").then_some(PlannerArg::Auto)).ok_or_else(|| {
-        let names: Vec<&str> = engines.iter().map(|engine| engine.as_str()).collect();
-        format!("expected auto, {} or exec:COMMAND", names.join(", "))
-    })
-}
-
-fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
-    choice([
-        ("strict", OpenAiMode::Strict, "`response_format` with OpenAI's strict schema"),
-        ("schema", OpenAiMode::Schema, "`response_format` with a schema of what a step may be"),
-        ("tools", OpenAiMode::Tools, "Tool calls, one per step"),
-        ("llama-cpp", OpenAiMode::LlamaCpp, "`grammar` of llama.cpp's server"),
-        ("llama-cpp-lines", OpenAiMode::LlamaCppLines, "The same for plans of one step a line: fewer tokens"),
-        ("vllm", OpenAiMode::Vllm, "`structured_outputs` of vLLM"),
-        ("plain", OpenAiMode::Plain, "No constraint: the prompt names the actions"),
-    ])
-}
-
-fn scope() -> impl TypedValueParser<Value = Scope> {
-    choice([
-        ("view", Scope::View, "The viewport and half a viewport around it"),
-        ("full", Scope::Full, "The whole page"),
-    ])
-}
-
-fn document() -> impl TypedValueParser<Value = Document> {
-    choice([
-        ("plan", Document::Plan, "A plan"),
-        ("observation", Document::Observation, "An observation"),
-        ("step-record", Document::StepRecord, "The record of a step"),
-        ("planning-record", Document::PlanningRecord, "The record of a call of a model"),
-        ("report", Document::Report, "The report of a run"),
-        ("policy", Document::Policy, "A policy file"),
-        ("planner-input", Document::PlannerInput, "What a planner that is a program gets"),
-    ])
-}
-
-fn dialect() -> impl TypedValueParser<Value = Target> {
-    choice(Target::ALL.map(|target| {
-        let help = match target {
-            Target::JsonSchema => "JSON Schema 2020-12",
-            Target::OpenAi => "`response_format` of OpenAI's structured outputs",
-            Target::Tools => "Function definitions, at most twenty",
-            Target::Anthropic => "Anthropic's tools",
-            Target::Gemini => "Gemini's `responseSchema`",
-            Target::Ollama => "Ollama's `format` and llama.cpp's `json_schema`",
-            Target::Compatible => "`json_schema` of vLLM, SGLang and other compatible servers",
-            Target::Gbnf => "Grammar of llama.cpp",
-            Target::Lark => "Grammar of llguidance",
-            Target::Ebnf => "Grammar of XGrammar, for vLLM",
-            Target::Line => "The line form, as a grammar of llama.cpp",
-        };
-        (target.as_str(), target, help)
-    }))
 }
 
 /// Commands that set up this machine. Files that are wrong do not keep them from running.
@@ -1263,92 +779,54 @@ fn grouped(command: clap::Command) -> clap::Command {
     ))
 }
 
-/// Parses `500ms`, `3s` or `2m`: at least 1 ms, at most a day.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{}` is not a duration such as 500ms, 3s or 2m", crate::text::plain(text));
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let unit = text.get(digits.len()..).unwrap_or_default();
-    let millis = match unit {
-        "ms" => Some(number),
-        "s" => number.checked_mul(1_000),
-        "m" => number.checked_mul(60_000),
-        _ => None,
-    };
-    match millis {
-        Some(millis) if (1..=86_400_000).contains(&millis) => Ok(Duration::from_millis(millis)),
-        _ => Err(wrong()),
-    }
-}
-
-/// Completes the address of a browser: `9222` is a port of this machine, `host:9222` speaks HTTP.
-fn endpoint(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let wrong = || format!("`{}` is not a port, host:port, http://host:port or ws://…", crate::text::plain(text));
-    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-    if is_port(text) {
-        return Ok(format!("http://127.0.0.1:{text}"));
-    }
-    if text.contains("://") {
-        return url::Url::parse(text).map(|_| text.to_owned()).map_err(|_| wrong());
-    }
-    let host = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
-    let url = host.map(|_| format!("http://{text}")).filter(|url| url::Url::parse(url).is_ok());
-    url.ok_or_else(wrong)
-}
-
-fn url_parser() -> impl TypedValueParser<Value = String> {
-    StringValueParser::new().map(|text| page_url(&text))
-}
-
-/// Schemes that digits may follow, as a port follows a host.
-const SCHEMES: [&str; 7] = ["javascript", "data", "file", "about", "blob", "mailto", "tel"];
-
-/// Completes a URL without a scheme: `http` for IP addresses and hosts of one label, as local machines have, else
-/// `https`.
-fn page_url(text: &str) -> String {
-    let text = text.trim();
-    let (front, rest) = text.split_once(':').unwrap_or((text, ""));
-    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let names_scheme = SCHEMES.iter().any(|scheme| front.eq_ignore_ascii_case(scheme));
-    let is_scheme = names_scheme || text.contains(':') && !is_port && !front.contains(['/', '[', '.']);
-    if is_scheme || text.is_empty() || text.starts_with(['/', '.']) {
-        return text.to_owned();
-    }
-    let with = |scheme: &str| url::Url::parse(&format!("{scheme}://{text}")).ok();
-    let Some(url) = with("https") else { return text.to_owned() };
-    let is_local = match url.host() {
-        Some(url::Host::Domain(name)) => !name.trim_end_matches('.').contains('.') || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
-        None => false,
-    };
-    if is_local { with("http").unwrap_or(url) } else { url }.to_string()
-}
-
-fn device(text: &str) -> Result<Device, String> {
-    let names = || Device::names().collect::<Vec<_>>().join(", ");
-    Device::named(text).ok_or_else(|| format!("`{}` is no device: {}", crate::text::plain(text), names()))
-}
-
-fn color_scheme(text: &str) -> Result<ColorScheme, String> {
-    match text {
-        "light" => Ok(ColorScheme::Light),
-        "dark" => Ok(ColorScheme::Dark),
-        other => Err(format!("`{}` is neither light nor dark", crate::text::plain(other))),
-    }
-}
-
-fn viewport(text: &str) -> Result<(u32, u32), String> {
-    let wrong = || format!("`{}` is not WIDTHxHEIGHT from 100x100 to 10000x10000", crate::text::plain(text));
-    let (width, height) = text.split_once(['x', 'X']).ok_or_else(wrong)?;
-    let side = |text: &str| text.parse().ok().filter(|side| (100..=10_000).contains(side)).ok_or_else(wrong);
-    Ok((side(width)?, side(height)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The commands in the shell blocks of a document, without what the shell does with them.
+    fn shown(text: &str) -> Vec<String> {
+        let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| {
+            // In a console, answers stand below what was typed.
+            let typed =
+                |block: &str| block.lines().filter_map(|line| line.strip_prefix("$ ")).collect::<Vec<_>>().join("\n");
+            block.strip_prefix("sh\n").map(str::to_owned).or_else(|| block.strip_prefix("console\n").map(typed))
+        });
+        let joined = blocks.map(|block| block.replace("\\\n", " "));
+        let mut commands = Vec::new();
+        for line in joined.flat_map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>()) {
+            let Some((_, call)) = line.split_once("cuebook ").filter(|(before, _)| {
+                before.split(' ').all(|word| word.is_empty() || word.contains('=') || word.ends_with('/'))
+            }) else {
+                continue;
+            };
+            let ends = ["  #", " # ", " | ", " > ", " 2>", " &", " <("];
+            let end = ends.iter().filter_map(|end| call.find(end)).min().unwrap_or(call.len());
+            commands.push(format!("cuebook {}", &call[..end]));
+        }
+        commands
+    }
+
+    #[test]
+    fn every_command_that_the_documents_show_is_one() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let docs = std::fs::read_dir(format!("{root}/docs")).unwrap().map(|entry| entry.unwrap().path());
+        let mut count = 0;
+        let mut wrong = Vec::new();
+        for document in docs
+            .filter(|path| path.extension().is_some_and(|it| it == "md"))
+            .chain([format!("{root}/README.md").into()])
+        {
+            for written in shown(&std::fs::read_to_string(&document).unwrap()) {
+                count += 1;
+                let parsed = cuebook_grammar::policy::command_words(&written).map_err(|error| error.to_string());
+                let parsed =
+                    parsed.and_then(|words| line().try_get_matches_from(words).map_err(|error| error.to_string()));
+                wrong.extend(parsed.err().map(|error| format!("{}: {written}: {error}", document.display())));
+            }
+        }
+        assert!(count >= 60, "{count}");
+        assert!(wrong.is_empty(), "{} of {count}\n{}", wrong.len(), wrong.join("\n"));
+    }
 
     #[test]
     fn each_command_stands_in_one_group() {
@@ -1373,81 +851,11 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_browser_may_be_its_port() {
-        assert_eq!(endpoint("9377").unwrap(), "http://127.0.0.1:9377");
-        assert_eq!(endpoint("box:9377").unwrap(), "http://box:9377");
-        assert_eq!(endpoint("[::1]:9377").unwrap(), "http://[::1]:9377");
-        for whole in ["http://127.0.0.1:9377", "ws://127.0.0.1:9377/devtools/browser/1"] {
-            assert_eq!(endpoint(whole).unwrap(), whole);
-        }
-        for wrong in ["", "0", "99999", "box", ":9377", "box:0", "http://"] {
-            assert!(endpoint(wrong).unwrap_err().contains("is not a port"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn what_a_browser_would_run_is_no_host() {
-        for scheme in ["javascript:1", "JavaScript:1", "data:1", "tel:110"] {
-            assert_eq!(page_url(scheme), scheme);
-        }
-        assert_eq!(page_url("localhost:8737"), "http://localhost:8737/");
-    }
-
-    #[test]
-    fn durations_carry_their_unit() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("3s"), Ok(Duration::from_secs(3)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "3", "s", "-1s", "0s", "3h", "99999999999999999999s", "1.5s", "３s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn ages_and_sizes_carry_their_units() {
-        assert_eq!(age("30d"), Ok(Duration::from_secs(30 * 86_400)));
-        assert_eq!(age("0s"), Ok(Duration::ZERO));
-        assert_eq!(size("10GB"), Ok(10_000_000_000));
-        for wrong in ["", "3", "d", "-1d", "1.5d", "3w", "99999999999999999999d", "18446744073709551615d"] {
-            assert!(age(wrong).is_err() && size(&wrong.replace('d', "GB")).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_host_without_a_scheme_gets_one() {
-        for (written, meant) in [
-            ("example.org", "https://example.org/"),
-            ("example.org:8443/a?b#c", "https://example.org:8443/a?b#c"),
-            ("127.0.0.1:8790/x", "http://127.0.0.1:8790/x"),
-            ("[::1]:80/", "http://[::1]/"),
-            ("localhost:3000", "http://localhost:3000/"),
-            ("shop.localhost", "http://shop.localhost/"),
-            ("intranet/start", "http://intranet/start"),
-            (" https://a.test/b ", "https://a.test/b"),
-        ] {
-            assert_eq!(page_url(written), meant);
-        }
-        for kept in
-            ["about:blank", "javascript:alert(1)", "file:///etc/passwd", "mailto:a@b.c", "/etc/passwd", "", "::"]
-        {
-            assert_eq!(page_url(kept), kept);
-        }
-    }
-
-    #[test]
     fn flags_of_a_launched_browser_conflict_with_cdp() {
         for flags in [&["--viewport", "800x600"][..], &["--headed"], &["--no-sandbox"], &["--chrome", "/bin/chrome"]] {
             let line = ["cuebook", "observe", "a.test", "--cdp", "http://127.0.0.1:9222"].iter().chain(flags);
             let error = Line::try_parse_from(line).err().map(|error| error.kind());
             assert_eq!(error, Some(clap::error::ErrorKind::ArgumentConflict), "{flags:?}");
-        }
-    }
-
-    #[test]
-    fn viewports_are_two_numbers() {
-        assert_eq!(viewport("332x214"), Ok((332, 214)));
-        for wrong in ["", "x", "10x10", "1280", "1280x", "99999x100"] {
-            assert!(viewport(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Progress of a run: lines on standard error, with untrusted text escaped.
 
+pub(crate) use cuebook_grammar::render::counted;
+
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -141,12 +143,6 @@ fn verdict_line(judged: &Judged) -> String {
     };
     let condition = serde_json::to_string(&judged.condition).unwrap_or_else(|_| judged.condition.tag().to_owned());
     format!("{verdict}: {}", plain(&condition.chars().take(300).collect::<String>()))
-}
-
-/// `1 step`, `2 steps`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{ending}")
 }
 
 /// A step in one line: `click button "Log in"`.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::browser::Tab;
 use crate::error::AgentError;
-use crate::journal::{ConsoleMessage, Journal, RequestDetails, RequestEntry};
+use crate::journal::{ConsoleMessage, Journal, PageRequest, PageRequestDetails};
 
 /// Time limit of a setting.
 const SETTING: Duration = Duration::from_secs(10);
@@ -98,13 +98,13 @@ impl BrowserContext {
 
     /// The requests of all tabs, at most 1,000; and the number of reports that were lost. As [`console`](Self::console).
     #[must_use]
-    pub fn requests(&self) -> (Vec<RequestEntry>, u64) {
+    pub fn requests(&self) -> (Vec<PageRequest>, u64) {
         self.journal.as_ref().map(|journal| journal.requests()).unwrap_or_default()
     }
 
     /// A request with headers and bodies, by its number. The browser keeps bodies until a page is left, some 10 MB of
     /// them.
-    pub async fn request_details(&self, index: u64) -> Option<RequestDetails> {
+    pub async fn request_details(&self, index: u64) -> Option<PageRequestDetails> {
         self.journal.as_ref()?.details(index).await
     }
 

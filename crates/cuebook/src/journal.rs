@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - What comes off the wire is shortened before it is queued, and everything that is kept has an upper bound.
-//! - Secrets that the agent knows, and headers that hold credentials, are redacted in all that is returned.
+//! - Secrets that the agent knows, headers that hold credentials, and tokens that servers hand out are redacted in all
+//!   that is returned, by the rules of recorded traffic.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -15,11 +16,13 @@ use cuebook_cdp::protocol::browser_protocol::network::{GetRequestPostDataParams,
 use cuebook_cdp::wire::console::ConsoleReport;
 use cuebook_cdp::wire::network::{LoadingFailed, LoadingFinished, RequestWillBeSent, Response, ResponseReceived};
 use cuebook_cdp::{
-    Browser, BrowserEvent, Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent, Session, TargetId,
+    Browser, BrowserEvent, Call, Delivery, Domain, DomainGuard, EventQueue, Page, RawEvent, RawReply, Session, TargetId,
 };
+use cuebook_datalayer::traffic::{Tokens, holds_credentials};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::render::cut;
 use cuebook_grammar::seam::Redactor;
+use cuebook_grammar::secret::MASK;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -40,16 +43,12 @@ const CAPACITY: usize = 4_000;
 const KEPT: usize = 1_000;
 /// The longest text that is kept, in characters.
 const TEXT: usize = 2_000;
-/// The longest header value that is kept, in characters.
-const HEADER: usize = 1_000;
-/// The most headers of a request that are kept.
-const HEADERS: usize = 60;
+/// The most characters of a header value, and of all headers of a request, that are kept.
+const HEADER: (usize, usize) = (1_000, 6_000);
 /// The longest body that is returned, in characters.
 const BODY: usize = 100_000;
 /// Time limit for reading a body.
 const READING: Duration = Duration::from_secs(10);
-/// Headers whose values are credentials.
-const CREDENTIALS: [&str; 5] = ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"];
 
 /// A message of a page's console, or an error that nothing caught.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +69,7 @@ pub struct ConsoleMessage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct RequestEntry {
+pub struct PageRequest {
     /// Its number in the journal, from 1.
     pub index: u64,
     /// Target id of the tab.
@@ -99,10 +98,10 @@ pub struct RequestEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct RequestDetails {
+pub struct PageRequestDetails {
     /// The request in short.
     #[serde(flatten)]
-    pub entry: RequestEntry,
+    pub entry: PageRequest,
     /// Headers of the request. Those with credentials are redacted.
     pub request_headers: Map<String, Value>,
     /// Headers of the response. Those with credentials are redacted.
@@ -151,6 +150,7 @@ pub(crate) struct Journal {
     tabs: Arc<Mutex<Vec<Watched>>>,
     kept: Mutex<Kept>,
     redactor: Arc<dyn Redactor>,
+    tokens: Tokens,
     following: JoinHandle<()>,
 }
 
@@ -171,7 +171,7 @@ struct Kept {
 }
 
 struct Known {
-    entry: RequestEntry,
+    entry: PageRequest,
     id: String,
     session: Session,
     began: f64,
@@ -217,7 +217,7 @@ impl Journal {
                 }
             }
         });
-        Self { tabs, kept: Mutex::default(), redactor, following }
+        Self { tabs, kept: Mutex::default(), redactor, tokens: Tokens::default(), following }
     }
 
     /// All that was kept, with what came meanwhile.
@@ -246,62 +246,52 @@ impl Journal {
         (redacted.collect(), kept.missed)
     }
 
-    pub(crate) fn requests(&self) -> (Vec<RequestEntry>, u64) {
+    pub(crate) fn requests(&self) -> (Vec<PageRequest>, u64) {
         let kept = self.kept();
         (kept.requests.iter().map(|known| self.redacted(&known.entry)).collect(), kept.missed)
     }
 
-    fn redacted(&self, entry: &RequestEntry) -> RequestEntry {
-        RequestEntry { url: self.redactor.redact(&entry.url).into_owned(), ..entry.clone() }
+    fn redacted(&self, entry: &PageRequest) -> PageRequest {
+        PageRequest { url: self.hidden(&entry.url), ..entry.clone() }
     }
 
-    pub(crate) async fn details(&self, index: u64) -> Option<RequestDetails> {
-        let (mut details, id, session, has_body) = {
+    pub(crate) async fn details(&self, index: u64) -> Option<PageRequestDetails> {
+        let (entry, id, session, has_body, sent, came) = {
             let kept = self.kept();
             let known = kept.requests.iter().find(|known| known.entry.index == index)?;
-            let headers = |of: &Map<String, Value>| of.iter().map(|(name, value)| self.header(name, value)).collect();
-            let details = RequestDetails {
-                entry: self.redacted(&known.entry),
-                request_headers: headers(&known.request_headers),
-                response_headers: headers(&known.response_headers),
-                request_body: None,
-                response_body: None,
-            };
-            (details, known.id.clone(), known.session.clone(), known.has_body)
+            let headers = (known.request_headers.clone(), known.response_headers.clone());
+            (known.entry.clone(), known.id.clone(), known.session.clone(), known.has_body, headers.0, headers.1)
         };
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Body {
-            #[serde(alias = "postData")]
-            body: String,
-            #[serde(default)]
-            base64_encoded: bool,
-        }
         let until = Instant::now() + READING;
-        let shown = |body: Body| {
-            let text = match body.base64_encoded {
-                true => String::from_utf8_lossy(&STANDARD.decode(&body.body).unwrap_or_default()).into_owned(),
-                false => body.body,
-            };
-            cut(&self.redactor.redact(&text), BODY)
+        let request_body = match has_body {
+            true => body_of(session.request(GetRequestPostDataParams::new(id.clone()), until)).await,
+            false => None,
         };
-        if has_body {
-            let sent = session.request(GetRequestPostDataParams::new(id.clone()), until).await;
-            details.request_body = sent.ok().and_then(|reply| reply.parse().ok()).map(shown);
-        }
-        let answered = session.request(GetResponseBodyParams::new(id), until).await;
-        details.response_body = answered.ok().and_then(|reply| reply.parse().ok()).map(shown);
-        Some(details)
+        let response_body = body_of(session.request(GetResponseBodyParams::new(id), until)).await;
+        let handed_out: Vec<(String, String)> =
+            came.iter().map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect();
+        let media_type = entry.media_type.clone().unwrap_or_default();
+        self.tokens.learn(&handed_out, &media_type, response_body.as_deref().unwrap_or_default().as_bytes());
+        let shown = |body: Option<String>| body.map(|body| cut(&self.hidden(&body), BODY));
+        let headers = |of: Map<String, Value>| of.into_iter().map(|(name, value)| self.header(name, &value)).collect();
+        Some(PageRequestDetails {
+            entry: self.redacted(&entry),
+            request_headers: headers(sent),
+            response_headers: headers(came),
+            request_body: shown(request_body),
+            response_body: shown(response_body),
+        })
     }
 
-    fn header(&self, name: &str, value: &Value) -> (String, Value) {
-        let is_credential = CREDENTIALS.iter().any(|it| name.eq_ignore_ascii_case(it));
-        let value = match value.as_str() {
-            _ if is_credential => "[redacted]".to_owned(),
-            Some(text) => self.redactor.redact(text).into_owned(),
-            None => String::new(),
-        };
-        (name.to_owned(), Value::String(value))
+    /// A text without secrets, and without what servers hand out to recognise a client.
+    fn hidden(&self, text: &str) -> String {
+        self.tokens.replaced(&self.redactor.redact(text))
+    }
+
+    fn header(&self, name: String, value: &Value) -> (String, Value) {
+        let is_hidden = holds_credentials(&name) || name.eq_ignore_ascii_case("set-cookie");
+        let value = if is_hidden { MASK.to_owned() } else { self.hidden(value.as_str().unwrap_or_default()) };
+        (name, Value::String(value))
     }
 }
 
@@ -320,7 +310,7 @@ impl Kept {
                     self.ended(target, &id, at, None);
                 }
                 self.count = self.count.saturating_add(1);
-                let entry = RequestEntry {
+                let entry = PageRequest {
                     index: self.count,
                     page: target.to_string(),
                     method,
@@ -372,6 +362,23 @@ impl Kept {
         }
         self.open.remove(&(page.clone(), id.to_owned()));
     }
+}
+
+/// The body that a command gives, as text; `None` where the browser has none any more.
+async fn body_of(call: Call<RawReply>) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Body {
+        #[serde(alias = "postData")]
+        body: String,
+        #[serde(default)]
+        base64_encoded: bool,
+    }
+    let Body { body, base64_encoded } = call.await.ok()?.parse().ok()?;
+    if !base64_encoded {
+        return Some(body);
+    }
+    Some(String::from_utf8_lossy(&STANDARD.decode(body).ok()?).into_owned())
 }
 
 /// Adds to a list of at most [`KEPT`] entries, and returns the one that goes for it.
@@ -454,8 +461,11 @@ fn noted(event: &RawEvent) -> Option<Noted> {
 
 fn headers(raw: Option<&RawValue>) -> Map<String, Value> {
     let headers: Map<String, Value> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-    let short = |(name, value): (String, Value)| {
-        (cut(&name, 100), Value::String(cut(value.as_str().unwrap_or_default(), HEADER)))
-    };
-    headers.into_iter().take(HEADERS).map(short).collect()
+    let (longest, mut room) = HEADER;
+    let kept = headers.into_iter().map_while(|(name, value)| {
+        let value = cut(value.as_str().unwrap_or_default(), longest);
+        room = room.checked_sub(name.len() + value.len())?;
+        Some((name, Value::String(value)))
+    });
+    kept.collect()
 }

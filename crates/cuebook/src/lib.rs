@@ -68,7 +68,7 @@ pub use detect::Detected;
 pub use error::{AgentError, StorageError};
 pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
-pub use journal::{ConsoleMessage, RequestDetails, RequestEntry};
+pub use journal::{ConsoleMessage, PageRequest, PageRequestDetails};
 pub use live::Live;
 pub use planners::{Engine, PlannerConfig, PlannerConfigError};
 pub use session::Session;

@@ -10,9 +10,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use cuebook::repair::now_ms;
-use cuebook::{ColorScheme, Device, Emulation, Geolocation, RequestEntry, Session};
-use cuebook_grammar::policy::RequestEntry as Rule;
-use cuebook_grammar::render::{one_line, quoted};
+use cuebook::{ColorScheme, Device, Emulation, Geolocation, PageRequest, Session};
+use cuebook_grammar::policy::RequestEntry;
+use cuebook_grammar::render::{counted, one_line, quoted};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, fenced};
@@ -173,7 +173,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
         }
         ContextCall::Requests(filter) => {
             let (requests, missed) = context.requests();
-            let is_meant = |entry: &&RequestEntry| match filter.as_deref() {
+            let is_meant = |entry: &&PageRequest| match filter.as_deref() {
                 None => true,
                 Some("failed") => entry.failure.is_some() || entry.status.is_some_and(|status| status >= 400),
                 Some(part) => entry.url.contains(part),
@@ -200,7 +200,7 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             Ok(result)
         }
         ContextCall::Route(rule) => {
-            let rule: Rule = serde_json::from_value(rule).map_err(said)?;
+            let rule: RequestEntry = serde_json::from_value(rule).map_err(said)?;
             let policy = session.policy().clone().with_request(&rule).map_err(said)?;
             session.judge_by(policy);
             Ok(vec![format!("ok: requests to {} are answered here from the next step on", quoted(&rule.url, 200))])
@@ -248,10 +248,6 @@ fn at(seconds: f64) -> String {
     time.map_or_else(|| "some day".to_owned(), httpdate::fmt_http_date)
 }
 
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
 fn lost(missed: u64) -> String {
     if missed == 0 { String::new() } else { format!(" ({missed} reports were lost)") }
 }
@@ -264,7 +260,7 @@ fn listed(verdict: String, mut lines: Vec<String>) -> Vec<String> {
     std::iter::once(verdict).chain(left_out).chain(lines).collect()
 }
 
-fn line(entry: &RequestEntry) -> String {
+fn line(entry: &PageRequest) -> String {
     let state = match (&entry.failure, entry.status) {
         (Some(failure), _) => format!("failed: {}", one_line(failure, 100)),
         (None, Some(status)) => status.to_string(),

@@ -28,7 +28,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use self::tokens::{Tokens, is_named_token};
+pub use self::tokens::Tokens;
+use self::tokens::is_named_token;
 use crate::artifact::ArtifactStore;
 use crate::artifact_name::sha256;
 use crate::error::{DataError, Doing};
@@ -189,8 +190,11 @@ impl TrafficSink for TrafficLog {
         self.tokens.learn(&headers, &came, body.as_deref().unwrap_or_default());
         let replaced = |(name, value): (String, String)| (name, self.tokens.replaced(&value));
         let hidden = |(name, value): (String, String)| {
-            let is_secret = CREDENTIALS.iter().any(|secret| name.eq_ignore_ascii_case(secret)) || is_named_token(&name);
-            if is_secret { (name, cuebook_grammar::secret::MASK.to_owned()) } else { replaced((name, value)) }
+            if holds_credentials(&name) {
+                (name, cuebook_grammar::secret::MASK.to_owned())
+            } else {
+                replaced((name, value))
+            }
         };
         let body_omitted = body.is_none() && failure.is_none();
         let body = self.tokens.replaced_in(&came, body.unwrap_or_default());
@@ -212,6 +216,12 @@ impl TrafficSink for TrafficLog {
 }
 
 /// The media type that header fields state, without its parameters.
+/// Returns `true` if a header field of a request has a value that is not shown or written.
+#[must_use]
+pub fn holds_credentials(name: &str) -> bool {
+    CREDENTIALS.iter().any(|secret| name.eq_ignore_ascii_case(secret)) || is_named_token(name)
+}
+
 fn media_type(headers: &[(String, String)]) -> String {
     let stated = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let stated = stated.and_then(|(_, value)| value.split(';').next()).unwrap_or_default();

@@ -20,13 +20,13 @@ const MOST: usize = 1_000;
 /// Parts of the names of members and header fields that hold tokens.
 const NAMES: [&str; 8] = ["token", "secret", "session", "csrf", "xsrf", "jwt", "api-key", "apikey"];
 
-/// The tokens that were seen, with what replaces each.
+/// The tokens that servers handed out, at most 1,000, with what replaces each.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens(Mutex<Vec<(String, String)>>);
+pub struct Tokens(Mutex<Vec<(String, String)>>);
 
 impl Tokens {
     /// Learns the tokens that a response hands out.
-    pub(crate) fn learn(&self, headers: &[(String, String)], media_type: &str, body: &[u8]) {
+    pub fn learn(&self, headers: &[(String, String)], media_type: &str, body: &[u8]) {
         for (name, value) in headers {
             if name.eq_ignore_ascii_case("set-cookie") {
                 // Several may stand in one field, a line each.
@@ -83,7 +83,8 @@ impl Tokens {
     }
 
     /// The text with placeholders.
-    pub(crate) fn replaced(&self, text: &str) -> String {
+    #[must_use]
+    pub fn replaced(&self, text: &str) -> String {
         let mut out = Cow::Borrowed(text);
         for (value, placeholder) in self.list().iter() {
             let encoded: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();

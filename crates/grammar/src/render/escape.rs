@@ -10,6 +10,12 @@ pub fn cut(text: &str, characters: usize) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
+/// A number of things in words: `1 step`, `2 steps`.
+#[must_use]
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The first `characters` of a text, with control characters, quotes and backslashes escaped, for a message.
 ///
 /// ```

@@ -23,7 +23,7 @@ mod yaml;
 pub use budget::estimate_tokens;
 pub use delta::{changes, delta};
 pub(crate) use escape::shortened;
-pub use escape::{cut, excerpt, is_disruptive, json_line, one_line, quoted};
+pub use escape::{counted, cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};
 pub use options::{Boxes, Overflow, TextOptions};
 pub use question::{question, question_of_request};
