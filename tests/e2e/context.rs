@@ -250,9 +250,10 @@ async fn cookies_are_saved_cleared_and_loaded_and_their_values_are_never_shown()
     ensure!(desk.ok("browser_cookies", json!({})).await?.contains("0 cookies"));
     desk.ok("browser_set_storage_state", json!({ "filename": "state.json" })).await?;
     ensure!(desk.ok("browser_cookies", json!({})).await?.contains("1 cookie"));
-    let kept = files(desk.runs.path())?.into_iter().find(|path| path.ends_with("context.jsonl")).context("not kept")?;
-    let kept = std::fs::read_to_string(kept)?;
-    ensure!(kept.lines().count() == 4 && kept.contains("setCookie") && !kept.contains("hush"), "{kept}");
+    let log = files(desk.runs.path())?.into_iter().find(|path| path.ends_with("log.jsonl")).context("no log")?;
+    let log = std::fs::read_to_string(log)?;
+    let changes: Vec<&str> = log.lines().filter(|line| line.contains("contextChanged")).collect();
+    ensure!(changes.len() == 4 && changes[0].contains("setCookie") && !log.contains("hush"), "{changes:#?}");
     for file in ["/etc/hostname", "../state.json", "nowhere.json"] {
         desk.refused("browser_set_storage_state", json!({ "filename": file })).await.context(file)?;
     }

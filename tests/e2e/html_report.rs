@@ -4,6 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use cuebook_cdp::protocol::browser_protocol::{audits, network};
 use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_cdp::{Browser, Page, WaitUntil};
@@ -57,8 +59,36 @@ fn a_run_that_failed_says_first_why_and_shows_where() -> Result<()> {
     for viewport in [(1280, 720), (390, 844)] {
         runtime.block_on(looked_at(&path, viewport))?;
     }
+    a_film_of_it_plays_in_a_browser(&dir)?;
     let broken = cuebook(&["report", shop.runs().join("none").to_str().context("expected UTF-8")?, "--json"])?;
     assert_eq!((broken.code, &broken.json()?["error"]["code"]), (2, &json!("unreadable")));
+    Ok(())
+}
+
+/// A browser plays what it can decode, frame by frame.
+fn a_film_of_it_plays_in_a_browser(dir: &std::path::Path) -> Result<()> {
+    let name = dir.to_str().context("expected UTF-8")?;
+    let written = cuebook(&["film", name, "--json"])?;
+    let film = written.json()?;
+    assert_eq!((written.code, &film["film"], &film["frames"]), (0, &json!(dir.join("film.png")), &json!(4)), "{film}");
+    fs::write(dir.join("film.html"), "<img id=film src=film.png>")?;
+    let played = tokio::runtime::Runtime::new()?.block_on(async {
+        let (_browser, page, _profiles) = shown(&dir.join("film.html"), (1280, 720)).await?;
+        let decoded = "(async () => { const frames = new ImageDecoder({ type: 'image/png', data: Uint8Array.from(atob(DATA), \
+                       (letter) => letter.charCodeAt(0)) }); await frames.tracks.ready; const lasts = []; \
+                       for (let at = 0; at < frames.tracks.selectedTrack.frameCount; at++) \
+                       lasts.push((await frames.decode({ frameIndex: at })).image.duration / 1000); \
+                       await film.decode(); return [film.naturalWidth, film.naturalHeight, ...lasts] })()";
+        let data = STANDARD.encode(fs::read(dir.join("film.png"))?);
+        asked(&page, &decoded.replace("DATA", &format!("'{data}'"))).await
+    })?;
+    let played: Vec<u64> = serde_json::from_value(played)?;
+    assert_eq!(json!(played[..2]), json!([film["width"], film["height"]]));
+    assert_eq!((played.len(), json!(played[2..].iter().sum::<u64>())), (6, film["durationMs"].clone()), "{film}");
+    fs::remove_dir_all(dir.join("artifacts"))?;
+    let without = cuebook(&["film", name, "--json"])?;
+    assert_eq!(without.code, 2, "{without:?}");
+    ensure!(dir.join("film.png").exists() && !dir.join("film.part").exists(), "the film that was there stays");
     Ok(())
 }
 

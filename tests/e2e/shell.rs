@@ -142,6 +142,31 @@ fn without_a_terminal_nothing_is_consented_to_and_the_grant_is_named() -> Result
     shell.run(&["click", "button \"Ask to confirm\""])?;
     let accepted = shell.run(&["dialog", "--accept"])?;
     ensure!(accepted.contains("ok: acceptDialog"), "{accepted}");
+
+    // Whoever looks at the page of a session can be asked.
+    shell.run(&["close"])?;
+    shell.run(&["start", "--watch"])?;
+    shell.run(&["open", &shop.url("/dialogs")])?;
+    shell.run(&["click", "button \"Ask to confirm\""])?;
+    let sessions: serde_json::Value = serde_json::from_str(&shell.run(&["sessions", "--json"])?)?;
+    let view = sessions[0]["view"].as_str().context("no page")?.to_owned();
+    let asking = shell.command(&["dialog", "--accept"])?.stdout(Stdio::piped()).spawn()?;
+    tokio::runtime::Runtime::new()?.block_on(async {
+        let (client, until) = (reqwest::Client::new(), std::time::Instant::now() + Duration::from_secs(50));
+        loop {
+            let answer = json!({ "number": 0, "allow": true });
+            let origin = view.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+            let sent = client.post(format!("{view}answer")).header("origin", origin).json(&answer).send().await?;
+            if sent.status() == 204 {
+                return Ok(());
+            }
+            ensure!(std::time::Instant::now() < until, "no question: {}", sent.status());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })?;
+    let accepted = asking.wait_with_output()?;
+    let said = String::from_utf8_lossy(&accepted.stdout);
+    ensure!(accepted.status.success() && said.contains("ok: acceptDialog"), "{said}");
     Ok(())
 }
 

@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Show a run in a browser on this machine while it goes on, or when it has ended
     View(ViewArgs),
+    /// Write the pictures of a run as a film, an animated PNG that browsers play
+    Film(FilmArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
     /// Remove recorded runs by age, number or total size; the newest are kept
@@ -548,6 +550,18 @@ pub(crate) struct ViewArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct FilmArgs {
+    /// Directory of a run that was recorded with pictures
+    pub(crate) run: PathBuf,
+    /// File to write [default: film.png in the directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Open it in the system's browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct StatsArgs {
     /// Directories of runs, or of several runs
     #[arg(required = true)]
@@ -755,7 +769,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "replay", "minimize", "eval"]),
-    ("Read recorded runs", &["view", "report", "stats", "judge", "query", "export", "prune"]),
+    ("Read recorded runs", &["view", "report", "film", "stats", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
 ];
 

@@ -230,8 +230,9 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let ready = Ready::new(options)?;
     let mut options = options.clone();
     options.session.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
-    let view = match &job.watch {
-        Some(flags) => Some(watch::open(&ready.dir, flags.port, flags.open).await?),
+    let questions = job.watch.as_ref().map(|_| Questions::default());
+    let view = match job.watch.as_ref().zip(questions.clone()) {
+        Some((flags, questions)) => Some(watch::open(&ready.dir, flags.port, flags.open, questions).await?),
         None => None,
     };
     options.record |= view.is_some();
@@ -242,7 +243,6 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     let ended = match (traffic.begin(&tab).await, drifter) {
         (Ok(running), Ok(_drifter)) => {
             let page = tab.page.clone();
-            let questions = view.as_ref().map(|view| view.questions().clone());
             let ended = perform(job, ready, &tab, page, policy, interrupt, &options, output, questions).await;
             let offline = running.end(output.quiet).await;
             ended.map(|ended| FinishedRun { offline, ..ended })

@@ -85,6 +85,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Test(command) => commands::test::run(command, output).await,
         Command::Eval(command) => commands::eval::run(*command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
+        Command::Film(command) => commands::film::run(&command, output),
         Command::Report(command) => commands::report::run(&command, output),
         Command::View(command) => commands::view::run(command, output).await,
         Command::Stats(command) => commands::stats::run(&command, output),

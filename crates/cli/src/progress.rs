@@ -99,6 +99,7 @@ impl Listener for Narrator {
                     StepOrigin::Plan => "",
                     StepOrigin::Repair => " (repair)",
                     StepOrigin::Start => " (start)",
+                    StepOrigin::Person => " (person)",
                 };
                 let number = plan_index.map_or_else(String::new, |index| (index + 1).to_string());
                 say(&format!("{number:>3}  {}{why}", plain(&describe(step, target))));

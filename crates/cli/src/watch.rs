@@ -2,15 +2,15 @@
 
 use cuebook_datalayer::RunDir;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_view::{View, ViewError};
+use cuebook_view::{Questions, View, ViewError};
 
 use crate::exit::Refusal;
 use crate::progress::say;
 use crate::text::with_sources;
 
 /// Serves the page, and says where.
-pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool) -> Result<View, Refusal> {
-    let view = serve(dir, port).await?;
+pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool, asks: Questions) -> Result<View, Refusal> {
+    let view = serve(dir, port, asks).await?;
     say(&format!("watch: {}", view.url()));
     if opens {
         open_page(view.url());
@@ -18,8 +18,8 @@ pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool) -> Result
     Ok(view)
 }
 
-pub(crate) async fn serve(dir: &RunDir, port: Option<u16>) -> Result<View, Refusal> {
-    View::open(dir, port.unwrap_or(0)).await.map_err(|error| match &error {
+pub(crate) async fn serve(dir: &RunDir, port: Option<u16>, asks: Questions) -> Result<View, Refusal> {
+    View::open(dir, port.unwrap_or(0), asks).await.map_err(|error| match &error {
         ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
         _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
     })

@@ -9,10 +9,11 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::LoggedEvent;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
-use cuebook_recorder::Recorder;
-use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work};
+use cuebook_recorder::{Recorded, Recorder};
+use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work, now_ms};
 
 use crate::agent::Agent;
 use crate::builder::STARTING;
@@ -188,12 +189,38 @@ impl Session {
         Ok(())
     }
 
-    /// The browser context of its tabs: state, settings, console and requests. What is done there is no step of the run.
+    /// The browser context of its tabs: state, settings, console and requests. What is done there is no step of the run;
+    /// [`note_change`](Self::note_change) puts it into the log.
     ///
     /// # Errors
     /// [`PageError::Gone`] if the current tab is gone, or there is no browser.
     pub fn context(&self) -> Result<BrowserContext, PageError> {
         self.agent.context()
+    }
+
+    /// Logs a change of what pages see, before it is made: no step does it, so that only the log tells of it.
+    ///
+    /// # Errors
+    /// [`RunFailure`] if the log cannot be written. The change is not to be made then.
+    pub async fn note_change(&mut self, change: serde_json::Value) -> Result<(), RunFailure> {
+        let event = LoggedEvent::ContextChanged { change };
+        self.agent.controller.note(&self.run, event).await.map_err(|report| report.into_failure())
+    }
+
+    /// Logs what a person did who had the browser since `since_ms`, in milliseconds since 1970: their steps, with the origin
+    /// [`Person`](cuebook_grammar::record::StepOrigin::Person), and what [`recorder`](Self::recorder) noted beside them.
+    ///
+    /// # Errors
+    /// [`RunFailure`] if the log cannot be written.
+    pub async fn hand_back(&mut self, since_ms: u64, recorded: Recorded) -> Result<(), RunFailure> {
+        let event = LoggedEvent::HandedBack {
+            since_ms,
+            duration_ms: now_ms().saturating_sub(since_ms),
+            steps: u32::try_from(recorded.steps.len()).unwrap_or(u32::MAX),
+            notes: recorded.notes.iter().map(ToString::to_string).collect(),
+        };
+        let logged = self.agent.controller.hand_back(&mut self.run, recorded.steps, event).await;
+        logged.map_err(|report| report.into_failure())
     }
 
     /// The folder of its log; `None` if it is kept in memory.
@@ -209,7 +236,7 @@ impl Session {
     }
 
     /// A recorder of what a person does in the browser meanwhile, with the redactor of the run; `None` if the agent has no
-    /// browser. It is no part of the run.
+    /// browser. [`hand_back`](Self::hand_back) makes it a part of the run.
     ///
     /// # Errors
     /// If the system has no randomness.

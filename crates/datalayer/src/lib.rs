@@ -11,6 +11,7 @@
 pub mod artifact;
 mod artifact_name;
 pub mod error;
+pub mod film;
 pub mod html;
 mod in_words;
 pub mod judge;
@@ -18,6 +19,7 @@ mod known_plans;
 pub mod log;
 pub mod memory;
 pub mod metrics;
+mod picture;
 pub mod redactor;
 pub mod replay;
 pub mod report;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuebook_grammar::outcome::ArtifactRef;
-use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, StepLog, StepTicket};
 
 use crate::artifact_name::reference;
@@ -80,6 +80,13 @@ impl StepLog for MemoryLog {
         let (ledger, entries) = &mut *self.lock();
         ledger.planned(record)?;
         entries.push(Entry::Planning(Box::new(record.clone())));
+        Ok(())
+    }
+
+    async fn happened(&mut self, record: &EventRecord) -> Result<(), DataError> {
+        let (ledger, entries) = &mut *self.lock();
+        ledger.between(&record.run_id)?;
+        entries.push(Entry::Event(Box::new(record.clone())));
         Ok(())
     }
 

@@ -178,7 +178,7 @@ enums! {
     Scope: View Full;
     SentField: Card Password OneTimeCode;
     Stage: Bind Confirm Resolve Precondition Actionability Act Postcondition;
-    StepOrigin: Plan Repair Start;
+    StepOrigin: Plan Repair Start Person;
     StepResult: Ok Failed Blocked Skipped;
     TextOf: Text Value Name Description ErrorMessage Attribute;
     Verdict: Holds Fails Unknown;

@@ -25,7 +25,7 @@ use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.9";
+pub const RECORD_VERSION: &str = "1.10";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)
@@ -74,6 +74,8 @@ pub enum StepOrigin {
     Repair,
     /// It opened the start URL.
     Start,
+    /// A person did it who had taken the browser over: nothing here carried it out, checked it or judged it.
+    Person,
 }
 
 /// The result of a step.
@@ -268,6 +270,61 @@ pub struct PlanningRecord {
     pub observation: Option<ObservationId>,
     /// The call, with secrets removed and long texts cut.
     pub call: PlanningCall,
+}
+
+/// A step of a person who had taken the browser over, as a recorder saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PersonStep {
+    /// The step, by the names of `targets`. Its postconditions state what came of it.
+    pub step: Step,
+    /// Its targets, as they were before it.
+    pub targets: BTreeMap<TargetRef, RecordedTarget>,
+    /// The URL of the page that it was done on.
+    pub url: String,
+    /// When it was done: milliseconds since 1970.
+    pub ts_ms: u64,
+    /// Risk that it would be judged to have as a step of a plan.
+    pub risk: RiskClass,
+}
+
+/// Something that came to pass between the steps of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventRecord {
+    /// Format version: [`RECORD_VERSION`] when written, any of its major version when read.
+    #[serde(deserialize_with = "readable")]
+    #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
+    pub schema_version: String,
+    /// Id of the run, equal in all entries of its log.
+    pub run_id: RunId,
+    /// When it was kept: milliseconds since 1970.
+    pub ts_ms: u64,
+    /// What came to pass.
+    pub event: LoggedEvent,
+}
+
+/// The events that a log keeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
+#[non_exhaustive]
+pub enum LoggedEvent {
+    /// A person had the browser, and handed it back. Steps of theirs stand before it, with the origin `person`.
+    HandedBack {
+        /// When they took it over: milliseconds since 1970.
+        since_ms: u64,
+        /// How long they had it.
+        duration_ms: u64,
+        /// Number of their steps.
+        steps: u32,
+        /// Doings that are not among the steps, or that a replay cannot repeat alone, in words.
+        #[serde(default)]
+        notes: Vec<String>,
+    },
+    /// State, settings or rules of the pages are about to be changed from outside: no step does it, and no replay repeats it.
+    ContextChanged {
+        /// The change by its name, with its arguments; without values of cookies.
+        change: Value,
+    },
 }
 
 /// A page as it was observed, before a plan is made or a step is decided on it.

@@ -25,7 +25,7 @@ use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Judged, Late, Stage, Ste
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
-use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
@@ -757,6 +757,10 @@ pub trait StepLog: Send {
         _ts_ms: u64,
         _observation: &Observation,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        std::future::ready(Ok(()))
+    }
+    /// Keeps what came to pass between steps; durable when it returns. A log need not keep it.
+    fn happened(&mut self, _record: &EventRecord) -> impl Future<Output = Result<(), Self::Error>> + Send {
         std::future::ready(Ok(()))
     }
     /// Writes the end of the run; durable when it returns.

@@ -210,10 +210,14 @@ impl<O: Opener> Server<O> {
                     self.follow_ids(key, &answer, context).await;
                     return Ok(result(held, *answer).await.into());
                 }
-                Ok(Progress::Asks(question)) => match Asking::of(context) {
+                Ok(Progress::Asks(mut question)) => match Asking::of(context) {
                     Asking::Elicits => {
-                        let reply = asked_through(context, &question.text).await;
-                        question.answer(reply);
+                        let text = question.text.clone();
+                        tokio::select! {
+                            reply = asked_through(context, &text) => question.answer(reply),
+                            // It may be answered in the page of the session too.
+                            () = question.taken_back() => {}
+                        }
                     }
                     asking => return self.put_off(held, question, (running, events), asking).await,
                 },
@@ -286,6 +290,10 @@ async fn notify(progress: Option<ProgressNotificationParam>, context: &RequestCo
 async fn without_question(held: &Held) -> Result<(), String> {
     let mut waiting = held.waiting.lock().await;
     match &*waiting {
+        Some(open) if !open.question.is_open() && open.since.elapsed() < PATIENCE => Err(format!(
+            "question {} was answered elsewhere: browser_confirm with its id gives what came of its call",
+            open.id
+        )),
         Some(open) if open.since.elapsed() < PATIENCE => {
             Err(format!("a step waits for consent: answer question {} with browser_confirm first", open.id))
         }

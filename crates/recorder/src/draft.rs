@@ -6,13 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use cuebook_grammar::action::Action;
+use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::geometry::ViewportSize;
 use cuebook_grammar::id::{CredentialRef, PageId, TargetRef};
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::record::RecordedTarget;
+use cuebook_grammar::record::{PersonStep, RecordedTarget};
+use cuebook_grammar::risk;
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::step::Step;
 use serde::Serialize;
@@ -21,15 +24,6 @@ use serde_json::Value;
 use crate::conditions::{self, Happened};
 use crate::note::Note;
 use crate::target::{Pointed, Target};
-
-/// A step of a person.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PersonStep {
-    /// The step, by the names of `targets`.
-    pub step: Step,
-    /// Its targets, as they were before it.
-    pub targets: BTreeMap<TargetRef, RecordedTarget>,
-}
 
 /// Everything that a person did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -148,8 +142,24 @@ impl Draft {
         }
         let used = step.targets();
         let recorded = |(name, target): (&TargetRef, &Target)| (name.clone(), target.recorded.clone());
-        let targets = self.targets.iter().filter(|(name, _)| used.contains(name)).map(recorded).collect();
-        Some(PersonStep { step, targets })
+        let targets: BTreeMap<_, _> =
+            self.targets.iter().filter(|(name, _)| used.contains(name)).map(recorded).collect();
+        let candidates: Vec<&Candidate> = step
+            .action
+            .targets()
+            .into_iter()
+            .filter_map(|name| match targets.get(name)? {
+                RecordedTarget::Observed(candidate) => Some(&**candidate),
+                RecordedTarget::Declared(_) => None,
+            })
+            .collect();
+        let risk = match self.before.as_deref() {
+            Some(page) => risk::of(&step.action, &candidates, page),
+            None => risk::of(&step.action, &candidates, &Observation::blank(self.tab.clone(), &self.url)),
+        };
+        let ago = self.at.elapsed();
+        let at = SystemTime::now().checked_sub(ago).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        Some(PersonStep { risk, step, targets, url: self.url.clone(), ts_ms: at.map_or(0, millis) })
     }
 }
 

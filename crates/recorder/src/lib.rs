@@ -50,7 +50,7 @@ mod story;
 mod tap;
 mod target;
 
-pub use draft::{PersonStep, Recorded};
+pub use draft::Recorded;
 pub use error::RecordError;
 pub use note::Note;
 pub use recorder::Recorder;

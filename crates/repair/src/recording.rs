@@ -10,7 +10,8 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{StepFailure, StepOutcome};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::record::{
-    CdpCounts, Execution, Failure, RECORD_VERSION, RecordedTarget, StepIntent, StepOrigin, StepRecord, StepResult,
+    CdpCounts, Execution, Failure, PersonStep, RECORD_VERSION, RecordedTarget, StepIntent, StepOrigin, StepRecord,
+    StepResult,
 };
 use cuebook_grammar::redaction::{RedactError, redacted, redacted_data};
 use cuebook_grammar::seam::Redactor;
@@ -193,6 +194,51 @@ fn targets(bound: &BoundStep) -> BTreeMap<TargetRef, RecordedTarget> {
         BoundTarget::Observed(candidate) => RecordedTarget::Observed(candidate.clone()),
     };
     bound.targets().iter().map(|(name, target)| (name.clone(), recorded(target))).collect()
+}
+
+/// The entries of a step that a person did. Nothing judged it, so it has no verdicts, facts or effects.
+pub(crate) fn of_person(run_id: &RunId, step_index: u32, done: PersonStep) -> (StepIntent, StepRecord) {
+    let PersonStep { step, targets, url, ts_ms, risk } = done;
+    let place = Place {
+        run_id: run_id.clone(),
+        step_index,
+        plan_index: None,
+        origin: StepOrigin::Person,
+        attempt: 1,
+        planning: None,
+        plan_id: None,
+    };
+    let intent = StepIntent { ts_ms, ..intent(&place, step.clone()) };
+    let record = StepRecord {
+        schema_version: RECORD_VERSION.to_owned(),
+        run_id: place.run_id,
+        step_index,
+        plan_index: None,
+        origin: place.origin,
+        attempt: place.attempt,
+        planning: None,
+        plan_id: None,
+        effect_class: step.action.kind().meta().effect.max(risk.effect()),
+        action: step,
+        candidates: targets,
+        observation: None,
+        url,
+        risk,
+        pre_check: Vec::new(),
+        pre_facts: None,
+        execution: Execution { ts_ms, duration_ms: 0, timings: Default::default(), cdp: CdpCounts::default() },
+        post_check: Vec::new(),
+        post_facts: None,
+        effects: None,
+        target_box: None,
+        artifacts: Vec::new(),
+        result: StepResult::Ok,
+        failure: None,
+        data: None,
+        input_sent: true,
+        no_observed_effect: false,
+    };
+    (intent, record)
 }
 
 /// The wire form of a failure.

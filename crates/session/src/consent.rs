@@ -27,6 +27,17 @@ impl Question {
         (Self { text, grant, reply }, answer)
     }
 
+    /// Returns `true` while the step waits: nobody else has answered, and its time is not over.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.reply.is_closed()
+    }
+
+    /// Waits until no answer is waited for any more, as somebody else has given one, or the time for it is over.
+    pub async fn taken_back(&mut self) {
+        self.reply.closed().await;
+    }
+
     /// Answers the question, once.
     pub fn answer(self, reply: ConfirmReply) {
         // Whoever asked may have given up.

@@ -1,18 +1,16 @@
 //! Calls about what surrounds the pages of a session: state, settings, console, requests.
 //!
 //! Invariants:
-//! - No value of a cookie or of a storage is in an answer, or in the file that keeps the calls.
-//! - A call that changes what pages see is kept before it is carried out.
+//! - No value of a cookie or of a storage is in an answer, or in the log.
+//! - A call that changes what pages see is logged before it is carried out.
 //! - A file that a model names lies in the folder of the run, or, to be read, in a directory that uploads may come from.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use cuebook::repair::now_ms;
 use cuebook::{ColorScheme, Device, Emulation, Geolocation, PageRequest, Session};
 use cuebook_grammar::policy::RequestEntry;
 use cuebook_grammar::render::{counted, one_line, quoted};
+use cuebook_grammar::secret::MASK;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, fenced};
@@ -20,8 +18,6 @@ use crate::call::ContextCall;
 
 /// The most lines of a list.
 const LINES: usize = 200;
-/// The file of a run that keeps the calls which change what pages see, one a line.
-const KEPT: &str = "context.jsonl";
 /// The folder of a run for files that calls name.
 const FOLDER: &str = "files";
 
@@ -88,31 +84,22 @@ pub(crate) async fn perform(session: &mut Session, files: &Files, call: ContextC
     }
 }
 
-/// Keeps a call that changes what pages see, beside the log of the run, before it is carried out.
-fn keep(log: &Path, call: &ContextCall) -> Result<(), String> {
-    let call = match call {
+/// The call as the log keeps it.
+fn kept(call: &ContextCall) -> Value {
+    json!(match call {
         ContextCall::SetCookie { name, url, .. } => {
-            ContextCall::SetCookie { name: name.clone(), value: "[redacted]".to_owned(), url: url.clone() }
+            ContextCall::SetCookie { name: name.clone(), value: MASK.to_owned(), url: url.clone() }
         }
         call => call.clone(),
-    };
-    let path = log.join(KEPT);
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let line = format!("{}\n", json!({ "tsMs": now_ms(), "call": call }));
-    let mut options = File::options();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&path).map_err(failed)?;
-    file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(failed)
+    })
 }
 
 async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) -> Result<Vec<String>, String> {
     let log = session.log().map(str::to_owned);
     let log = log.as_deref();
     let context = session.context().map_err(said)?;
-    if let Some(log) = log.filter(|_| !call.only_looks()) {
-        keep(Path::new(log), &call)?;
+    if !call.only_looks() {
+        session.note_change(kept(&call)).await.map_err(said)?;
     }
     match call {
         ContextCall::SaveState(name) => {

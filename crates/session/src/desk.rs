@@ -49,6 +49,10 @@ impl Desk {
         &self.session
     }
 
+    pub(crate) const fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
     pub(crate) fn into_session(self) -> Session {
         self.session
     }

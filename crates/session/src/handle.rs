@@ -266,12 +266,11 @@ impl Served {
     /// Ends the time of the person, if they have the browser.
     async fn hand_back(&mut self, hub: &Hub) -> Option<HandedBack> {
         let (since_ms, duration_ms) = self.person.end()?;
-        let mut back = HandedBack { since_ms, duration_ms, steps: 0, file: None };
-        let log = self.desk.session().log().map(str::to_owned);
-        if let Some(recording) = self.recording.take() {
-            // This task carries calls out: nobody acts until all that the person did is recorded.
-            back = recording.end(log.as_deref(), back).await;
-        }
+        let back = match self.recording.take() {
+            // This task carries calls out: nobody acts until all that the person did is logged.
+            Some(recording) => recording.end(self.desk.session_mut(), since_ms, duration_ms).await,
+            None => HandedBack { since_ms, duration_ms, steps: 0, notes: Vec::new() },
+        };
         hub.send(Event::Resumed { since_ms, duration_ms, steps: back.steps });
         Some(back)
     }

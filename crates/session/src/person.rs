@@ -1,20 +1,10 @@
-//! The doings of a person while they have the browser of a session, kept beside its log.
-
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+//! The doings of a person while they have the browser of a session, which its log has as their steps.
 
 use cuebook::Session;
-use cuebook::datalayer::replay::Recording as Replayable;
 use cuebook::recorder::{RecordError, Recorded};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-/// Version of the files, raised as those of records are.
-const VERSION: &str = "1.0";
-/// Files of one session.
-const MOST: u32 = 1_000;
 
 /// The end of the time in which a person had the browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +14,11 @@ pub struct HandedBack {
     pub since_ms: u64,
     /// How long they had it.
     pub duration_ms: u64,
-    /// Steps that they did.
+    /// Steps that they did, which the log has.
     pub steps: usize,
-    /// File that has the steps as a plan; absent if none is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
+    /// Doings that are not among the steps, or that a replay cannot repeat alone; also why nothing is in the log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A recording that goes on.
@@ -54,55 +44,20 @@ impl Recording {
         Some(Self { stop, task })
     }
 
-    /// Ends it, and writes its steps into the folder of the log.
-    pub(crate) async fn end(self, folder: Option<&str>, mut back: HandedBack) -> HandedBack {
+    /// Ends it, and logs its steps.
+    pub(crate) async fn end(self, session: &mut Session, since_ms: u64, duration_ms: u64) -> HandedBack {
         // The last tab may be closed, and the recording over.
         self.stop.send(()).ok();
+        let nothing = |why: String| HandedBack { since_ms, duration_ms, steps: 0, notes: vec![why] };
         let recorded = match self.task.await {
             Ok(Ok(recorded)) => recorded,
-            Ok(Err(error)) => {
-                tracing::warn!(%error, "what the person did is not recorded");
-                return back;
-            }
-            Err(_) => return back,
+            Ok(Err(error)) => return nothing(format!("nothing is recorded: {error}")),
+            Err(_) => return nothing("nothing is recorded: the recording broke off".to_owned()),
         };
-        back.steps = recorded.steps.len();
-        back.file = folder.and_then(|folder| match keep(Path::new(folder), &recorded, &back) {
-            Ok(file) => Some(file),
-            Err(error) => {
-                tracing::warn!(%error, "what the person did cannot be written");
-                None
-            }
-        });
-        back
-    }
-}
-
-fn keep(folder: &Path, recorded: &Recorded, back: &HandedBack) -> std::io::Result<PathBuf> {
-    let done = recorded.steps.iter().map(|done| (done.step.clone(), done.targets.clone()));
-    // Nothing was done, or nothing that could be found again; the notes say what.
-    let plan = Replayable::of_steps(None, done).ok().map(|recording| recording.plan);
-    let document = json!({
-        "schemaVersion": VERSION,
-        "sinceMs": back.since_ms,
-        "durationMs": back.duration_ms,
-        "plan": plan,
-        "notes": recorded.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    });
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    for number in 1..=MOST {
-        let path = folder.join(format!("person-{number}.json"));
-        match options.open(&path) {
-            Ok(mut file) => {
-                file.write_all(serde_json::to_string_pretty(&document)?.as_bytes())?;
-                return Ok(path);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+        let (steps, notes) = (recorded.steps.len(), recorded.notes.iter().map(ToString::to_string).collect());
+        match session.hand_back(since_ms, recorded).await {
+            Ok(()) => HandedBack { since_ms, duration_ms, steps, notes },
+            Err(failure) => nothing(format!("what was done is not in the log: {failure}")),
         }
     }
-    Err(std::io::Error::other(format!("{MOST} files are enough")))
 }

@@ -8,7 +8,7 @@ use cuebook_grammar::seam::ConfirmReply;
 use serde_json::Map;
 use tokio::io::BufReader;
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;
 use crate::call::Request;
@@ -73,6 +73,7 @@ async fn call(
     let from = BufReader::new(from);
     write(&mut to, &ClientMessage::Request { version: VERSION.to_owned(), request: Box::new(request) }).await?;
     let mut is_cancelled = false;
+    let mut asked: Option<(u64, oneshot::Receiver<ConfirmReply>)> = None;
     // A message is read to its end: the other arm only writes.
     let mut next = Box::pin(read_on(from));
     loop {
@@ -80,6 +81,18 @@ async fn call(
             (message, rest) = &mut next => {
                 next = Box::pin(read_on(rest));
                 message?
+            }
+            reply = async { (&mut asked.as_mut()?.1).await.ok() }, if asked.is_some() => {
+                // One whose caller is gone is dropped, and so denied.
+                let allowed = match reply {
+                    Some(ConfirmReply::Yes(_)) => Some(true),
+                    Some(ConfirmReply::Unanswered) => None,
+                    _ => Some(false),
+                };
+                if let Some((number, _)) = asked.take() {
+                    write(&mut to, &ClientMessage::Confirm { number, allowed }).await?;
+                }
+                continue;
             }
             () = interrupt.triggered(), if !is_cancelled => {
                 is_cancelled = true;
@@ -92,12 +105,11 @@ async fn call(
                 hub.send(event.of_call(number));
                 continue;
             }
-            Some(ServerMessage::Question { text, grant }) => {
+            Some(ServerMessage::Question { number, text, grant }) => {
                 let (question, reply) = Question::new(text, grant);
-                // One whose caller is gone is dropped, and so denied.
                 progress.send(Progress::Asks(question)).await.ok();
-                let allowed = matches!(reply.await, Ok(ConfirmReply::Yes(_)));
-                write(&mut to, &ClientMessage::Confirm { allowed }).await?;
+                // Another message before the reply means that somebody else has answered.
+                asked = Some((number, reply));
                 continue;
             }
             Some(ServerMessage::Answer { answer }) => *answer,

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::answer::Answer;
 use crate::call::Request;
+use crate::consent::Question;
 use crate::events::Event;
 use crate::handle::{Handle, Progress};
 use crate::tool::Order;
@@ -235,6 +236,7 @@ async fn call(
         return refused("the session has ended".to_owned());
     };
     let mut is_watched = true;
+    let mut number = 0;
     loop {
         let next = tokio::select! {
             biased;
@@ -265,20 +267,41 @@ async fn call(
         match next {
             Ok(Progress::Done(answer)) => return Ok(ServerMessage::Answer { answer }),
             Ok(Progress::Asks(question)) => {
-                let reply = ServerMessage::Question { text: question.text.clone(), grant: question.grant.clone() };
-                write(to, &reply).await?;
-                match read::<ClientMessage>(from).await? {
-                    Some(ClientMessage::Confirm { allowed: true }) => question.answer(ConfirmReply::Yes(None)),
-                    Some(ClientMessage::Confirm { allowed: false }) => question.answer(ConfirmReply::No),
-                    Some(ClientMessage::Cancel) => {
-                        drop(question);
-                        running.cancel();
-                    }
-                    _ => return Err(io::Error::other("the question was not answered")),
+                number += 1;
+                if !ask(question, number, from, to).await? {
+                    running.cancel();
                 }
             }
             Err(gone) => return refused(gone.to_string()),
         }
+    }
+}
+
+/// Asks the client until it answers, or somebody else has. Returns `false` if it cancels the call instead.
+async fn ask(
+    mut question: Question,
+    number: u64,
+    from: &mut BufReader<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+) -> io::Result<bool> {
+    let (text, grant) = (question.text.clone(), question.grant.clone());
+    write(to, &ServerMessage::Question { number, text, grant }).await?;
+    loop {
+        tokio::select! {
+            rest = from.fill_buf() => drop(rest?),
+            () = question.taken_back() => return Ok(true),
+        }
+        let reply = match read::<ClientMessage>(from).await? {
+            // The answer to an earlier one, which somebody else had answered.
+            Some(ClientMessage::Confirm { number: earlier, .. }) if earlier != number => continue,
+            Some(ClientMessage::Confirm { allowed: Some(true), .. }) => ConfirmReply::Yes(None),
+            Some(ClientMessage::Confirm { allowed: Some(false), .. }) => ConfirmReply::No,
+            Some(ClientMessage::Confirm { allowed: None, .. }) => ConfirmReply::Unanswered,
+            Some(ClientMessage::Cancel) => return Ok(false),
+            _ => return Err(io::Error::other("the question was not answered")),
+        };
+        question.answer(reply);
+        return Ok(true);
     }
 }
 

@@ -30,8 +30,12 @@ pub(crate) enum ClientMessage {
     },
     /// Carries out a call, and sends its events before its answer.
     Request { version: String, request: Box<Request> },
-    /// Answers the question of the call before.
-    Confirm { allowed: bool },
+    /// Answers the question of this number; without `allowed` there is nobody to answer here.
+    Confirm {
+        number: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allowed: Option<bool>,
+    },
     /// Interrupts the call before.
     Cancel,
     /// Asks for all events from now on, until the session ends.
@@ -46,8 +50,10 @@ pub(crate) enum ClientMessage {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(crate) enum ServerMessage {
-    /// The call goes on once this is answered.
+    /// The call goes on once this is answered, here or elsewhere.
     Question {
+        /// Counts the questions of a connection.
+        number: u64,
         text: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<String>,

@@ -48,7 +48,7 @@ impl Feed {
                 self.news.borrow_and_update();
                 let shown = self.shown;
                 let update = off(&self.shared, move |shared| shared.update(shown)).await?;
-                self.shown = Shown { steps: update.steps, calls: update.calls };
+                self.shown = update.shown;
                 Some(event("update", &update))
             }
             Ok(()) = self.asked.changed() => {

@@ -38,7 +38,6 @@ const BODY: usize = 32 << 10;
 #[derive(Debug)]
 pub struct View {
     url: String,
-    questions: Questions,
     app: App,
     stop: Option<oneshot::Sender<()>>,
     server: JoinHandle<()>,
@@ -57,16 +56,17 @@ impl std::fmt::Debug for App {
 }
 
 impl View {
-    /// Shows the run of a folder on a port of 127.0.0.1; 0 for any that is free. Reads the log once as it is.
+    /// Shows the run of a folder on a port of 127.0.0.1; 0 for any that is free. Reads the log once as it is. `questions`
+    /// are answered in its page; [`Questions::beside`] asks them.
     ///
     /// # Errors
     /// [`ViewError`]
-    pub async fn open(dir: &RunDir, port: u16) -> Result<Self, ViewError> {
-        let shared = Arc::new(Shared::open(dir).map_err(ViewError::Log)?);
+    pub async fn open(dir: &RunDir, port: u16, questions: Questions) -> Result<Self, ViewError> {
+        let shared = Arc::new(Shared::open(dir, questions).map_err(ViewError::Log)?);
         let listen = |source| ViewError::Listen { port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(listen)?;
         let guard = Guard::new(listener.local_addr().map_err(listen)?.port()).map_err(ViewError::NoRandomness)?;
-        let (url, questions) = (guard.url(), shared.questions.clone());
+        let url = guard.url();
         let app = App { shared, pages: Arc::new(Semaphore::new(PAGES)) };
         let routes = Router::new()
             .route("/{token}/", get(page))
@@ -87,19 +87,13 @@ impl View {
             }
             following.abort();
         });
-        Ok(Self { url, questions, app, stop: Some(stop), server })
+        Ok(Self { url, app, stop: Some(stop), server })
     }
 
     /// The address of the page. Whoever knows it can see the run and answer its questions.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
-    }
-
-    /// Questions that are answered in the page.
-    #[must_use]
-    pub fn questions(&self) -> &Questions {
-        &self.questions
     }
 
     /// Ends the view. Pages that are open show all that was logged before, and stay as they are.
@@ -132,18 +126,11 @@ async fn page(State(app): State<App>) -> Response {
     }
 }
 
-/// How much of the run a page shows.
-#[derive(Deserialize)]
-struct From {
-    steps: usize,
-    calls: usize,
-}
-
-async fn events(State(app): State<App>, Query(From { steps, calls }): Query<From>) -> Response {
+async fn events(State(app): State<App>, Query(shown): Query<Shown>) -> Response {
     let Ok(place) = Arc::clone(&app.pages).try_acquire_owned() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many pages show this run\n").into_response();
     };
-    Sse::new(feed(app.shared, Shown { steps, calls }, place)).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(feed(app.shared, shown, place)).keep_alive(KeepAlive::default()).into_response()
 }
 
 async fn picture(State(app): State<App>, Path((_, digest)): Path<(String, String)>) -> Response {

@@ -37,7 +37,7 @@ struct Log {
 
 impl Shared {
     /// Reads the log as it is now. Blocks.
-    pub(crate) fn open(dir: &RunDir) -> Result<Self, DataError> {
+    pub(crate) fn open(dir: &RunDir, questions: Questions) -> Result<Self, DataError> {
         let mut following = Following::open(&dir.log_path())?;
         following.read_on()?;
         let shared = Self {
@@ -46,7 +46,7 @@ impl Shared {
             log: Mutex::new(Log { following, report: None, is_running: false }),
             news: watch::Sender::new(0),
             over: watch::Sender::new(false),
-            questions: Questions::default(),
+            questions,
         };
         shared.read_on()?;
         Ok(shared)

@@ -11,7 +11,7 @@ use cuebook_datalayer::{ArtifactStore, JsonlLog, RunDir, run_id};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::record::RECORD_VERSION;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink as _, Confirm as _, ConfirmReply, ConfirmRequest, DenyAll};
-use cuebook_view::View;
+use cuebook_view::{Questions, View};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,6 +23,7 @@ const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=aler
 /// A folder of a run whose log has a header.
 struct Setting {
     dir: RunDir,
+    questions: Questions,
     _out: TempDir,
 }
 
@@ -30,7 +31,7 @@ impl Setting {
     fn new() -> Self {
         let out = TempDir::new().unwrap();
         let dir = RunDir::create(out.path(), &run_id(0, [1, 2, 3])).unwrap();
-        let setting = Self { dir, _out: out };
+        let setting = Self { dir, questions: Questions::default(), _out: out };
         setting.write(&json!({
             "entry": "header", "schemaVersion": RECORD_VERSION, "runId": "r", "tsMs": 1, "cuebook": "0.1.0",
             "command": "exec", "plan": "plan.json", "url": "http://shop.test/",
@@ -66,7 +67,7 @@ impl Setting {
     }
 
     async fn view(&self) -> View {
-        View::open(&self.dir, 0).await.unwrap()
+        View::open(&self.dir, 0, self.questions.clone()).await.unwrap()
     }
 }
 
@@ -200,7 +201,7 @@ async fn a_run_counts_as_running_while_its_log_is_written() {
     let out = TempDir::new().unwrap();
     let dir = RunDir::create(out.path(), &run_id(0, [4, 5, 6])).unwrap();
     let log = JsonlLog::create(&dir, None).unwrap();
-    let view = View::open(&dir, 0).await.unwrap();
+    let view = View::open(&dir, 0, Questions::default()).await.unwrap();
     let mut events = Events::of(&view, 0).await;
     assert_eq!(events.next("update").await["isRunning"], true);
     drop(log);
@@ -234,7 +235,7 @@ async fn a_question_is_answered_in_the_page_once() {
     let setting = Setting::new();
     let view = setting.view().await;
     let mut events = Events::of(&view, 0).await;
-    let mut asking = view.questions().beside(DenyAll);
+    let mut asking = setting.questions.beside(DenyAll);
     let request = ConfirmRequest { question: format!("Pay {HOSTILE}?"), grant: Some("money@shop.test".to_owned()) };
     let origin = view.url().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
     let page = async {
@@ -263,8 +264,8 @@ async fn a_question_is_answered_in_the_page_once() {
 async fn a_log_that_is_none_is_no_view() {
     let setting = Setting::new();
     setting.append("no entry\n");
-    let error = View::open(&setting.dir, 0).await.unwrap_err();
+    let error = View::open(&setting.dir, 0, Questions::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the log cannot be shown");
     let missing = RunDir::open(Path::new("/")).unwrap();
-    assert!(View::open(&missing, 0).await.is_err());
+    assert!(View::open(&missing, 0, Questions::default()).await.is_err());
 }

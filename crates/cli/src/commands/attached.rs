@@ -124,8 +124,8 @@ pub(crate) async fn resume(name: &SessionName, output: Output) -> Exit {
         Ok((back, name)) => {
             let time = Duration::from_millis(back.duration_ms).as_secs();
             say(&format!("{name} goes on after {time} s, in which you did {}", counted(back.steps, "step")));
-            if let Some(file) = back.file {
-                say(&format!("kept in {}", file.display()));
+            for note in &back.notes {
+                say(&format!("  {}", cuebook_grammar::render::one_line(note, 300)));
             }
         }
         Err(refusal) => return Refusal::print(refusal, output),

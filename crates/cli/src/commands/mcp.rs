@@ -11,6 +11,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_mcp::{HttpOptions, Offer, Opener, serve_http, serve_stdio};
 use cuebook_session::{Asker, Handle, ToolSet};
+use cuebook_view::Questions;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -59,7 +60,7 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
         return Err(crate::args::without_sockets());
     }
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
-    let opening = Opening { options: args.session.clone(), takes_pictures: false };
+    let opening = Opening { options: args.session.clone(), page_asks: None };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
     serve(SharedOpening { opening, contexts: Mutex::new(None) }, offer, &args, is_kept, output).await
@@ -97,8 +98,8 @@ async fn serve<O: Opener>(
 /// Opens sessions by the flags of the command.
 pub(crate) struct Opening {
     pub(crate) options: SessionOptions,
-    /// A picture is taken before and after each step.
-    pub(crate) takes_pictures: bool,
+    /// Questions of a page that shows the session, for which a picture is taken before and after each step.
+    pub(crate) page_asks: Option<Questions>,
 }
 
 impl Opening {
@@ -127,7 +128,7 @@ impl Opening {
             tab.accept_downloads(folder, Instant::now() + CLOSING).await.map_err(|error| unusable(&error))?;
         }
         let (asker, questions) = Asker::new();
-        let screenshots = if self.takes_pictures { ScreenshotMode::Every } else { ScreenshotMode::default() };
+        let screenshots = if self.page_asks.is_some() { ScreenshotMode::Every } else { ScreenshotMode::default() };
         let executor = ExecutorOptions {
             screenshots,
             upload_roots: cuebook::upload_roots(&policy),
@@ -138,13 +139,16 @@ impl Opening {
         if let Some(storage) = &options.storage {
             agent = agent.storage(storage);
         }
+        agent = match &self.page_asks {
+            Some(questions) => agent.confirm(questions.beside(asker)),
+            None => agent.confirm(asker),
+        };
         let agent = agent
             .budgets(budgets(options))
             .modeler_options(ModelerOptions { settling: SETTLING, ..ModelerOptions::default() })
             .executor_options(executor)
             .policy(policy)
             .runs_in(&options.out)
-            .confirm(asker)
             .secrets(secrets)
             .build()
             .await

@@ -11,6 +11,7 @@ pub(crate) mod dry_run;
 pub(crate) mod eval;
 pub(crate) mod exec;
 pub(crate) mod export;
+pub(crate) mod film;
 pub(crate) mod install;
 pub(crate) mod judge;
 pub(crate) mod mcp;

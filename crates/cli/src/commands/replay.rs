@@ -11,6 +11,7 @@ use cuebook_datalayer::{ArtifactStore, Observations, Run, RunDir};
 use cuebook_grammar::geometry::ViewportSize;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::plan::PlanDraft;
+use cuebook_grammar::record::{EventRecord, LoggedEvent};
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use serde::Serialize;
 use similar::TextDiff;
@@ -62,6 +63,12 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     fit_viewport(&mut options.session.browser, &recording.plan);
     let secrets = compose::secrets(&options.session, recording.url.as_deref())?;
 
+    let is_change = |(_, record): &&(usize, EventRecord)| matches!(record.event, LoggedEvent::ContextChanged { .. });
+    let changes = recorded.events.iter().filter(is_change).count();
+    if changes > 0 {
+        let changes = counted(changes, "change");
+        progress::say(&format!("note: not repeated: {changes} of what pages see, made between the steps of the run"));
+    }
     let mut job = Job::replay(&recording, secrets);
     if args.offline {
         job.fixtures = Some((dir.clone(), FixtureRules { is_strict: args.strict, ..FixtureRules::default() }));

@@ -11,6 +11,7 @@ use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::{Confirm as _, ConfirmReply, ConfirmRequest};
 use cuebook_repair::now_ms;
 use cuebook_session::{Answer, Client, Entry, Listener, Registry, Reply, serve};
+use cuebook_view::Questions;
 use serde_json::Map;
 
 use super::mcp::Opening;
@@ -85,12 +86,13 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
     let idle = (!is_kept).then_some(args.idle);
-    let opening = Opening { options: args.options, takes_pictures: args.watch.watch };
+    let page_asks = args.watch.watch.then(Questions::default);
+    let opening = Opening { options: args.options, page_asks: page_asks.clone() };
     let handle = opening.session().await?;
-    let view = match handle.log().filter(|_| args.watch.watch) {
-        Some(log) => {
+    let view = match handle.log().zip(page_asks) {
+        Some((log, questions)) => {
             let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
-            Some(watch::open(&dir, args.watch.port, args.watch.open).await?)
+            Some(watch::open(&dir, args.watch.port, args.watch.open, questions).await?)
         }
         None => None,
     };
@@ -165,9 +167,9 @@ async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
     let mut reply = client.call(call.tool, call.arguments).await.map_err(|error| gone(&name, &error))?;
     loop {
         match reply {
-            Reply::Question { text, grant } => {
-                let allowed = asked(&text, grant.as_deref(), output).await;
-                reply = client.answer(allowed).await.map_err(|error| gone(&name, &error))?;
+            Reply::Question { number, text, grant } => {
+                let answer = asked(&text, grant, output);
+                reply = client.answer(number, answer).await.map_err(|error| gone(&name, &error))?;
             }
             Reply::Answer(answer) => return Ok(print(&answer, output)),
             Reply::Ended(log) => {
@@ -192,11 +194,11 @@ async fn close(registry: &Registry, name: &str, output: Output) -> Result<(), Re
     Ok(())
 }
 
-/// Asks the person at the terminal. Without one, no consent is given.
-async fn asked(text: &str, grant: Option<&str>, output: Output) -> bool {
-    let request = ConfirmRequest { question: text.to_owned(), grant: grant.map(str::to_owned) };
+/// Asks the person at the terminal. Without one, nobody here gives consent.
+async fn asked(text: &str, grant: Option<String>, output: Output) -> ConfirmReply {
+    let request = ConfirmRequest { question: text.to_owned(), grant };
     let deadline = Deadline::after(Instant::now(), PATIENCE);
-    matches!(Terminal::new(output.json).confirm(&request, deadline).await, ConfirmReply::Yes(_))
+    Terminal::new(output.json).confirm(&request, deadline).await
 }
 
 fn print(answer: &Answer, output: Output) -> Exit {

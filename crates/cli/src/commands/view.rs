@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cuebook_datalayer::RunDir;
 use cuebook_grammar::report::ErrorCode;
+use cuebook_view::Questions;
 use serde_json::json;
 
 use crate::args::ViewArgs;
@@ -23,7 +24,7 @@ pub(crate) async fn run(args: ViewArgs, output: Output) -> Exit {
 async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
     let dir = named(args.run.as_deref())?;
     let mut signals = Signals::listen();
-    let view = serve(&dir, args.port).await?;
+    let view = serve(&dir, args.port, Questions::default()).await?;
     if output.json {
         // One line, flushed: the parent process waits for it.
         print_text(&format!("{}\n", json!({ "url": view.url(), "run": dir.path() })));

@@ -17,7 +17,7 @@ const take = (update) => {
   for (const panel of $("panels").children) panel.hidden = true;
   document.querySelector("nav.strip").hidden = !$("strip").children.length;
   document.querySelector(".none")?.remove();
-  [body.dataset.steps, body.dataset.calls] = [update.steps, update.calls];
+  body.dataset.shown = JSON.stringify(update.shown);
   filter();
   const chosen = document.querySelector("#rows [aria-current]");
   if ($("follow").checked || !chosen) choose(start());
@@ -71,7 +71,7 @@ const say = (text) => ($("state").textContent = text);
 let events;
 const listen = () => {
   events?.close();
-  events = new EventSource(`events?steps=${body.dataset.steps}&calls=${body.dataset.calls}`);
+  events = new EventSource(`events?${new URLSearchParams(JSON.parse(body.dataset.shown))}`);
   events.onopen = () => say("");
   events.addEventListener("update", (event) => take(JSON.parse(event.data)));
   events.addEventListener("question", (event) => ask(JSON.parse(event.data)));

@@ -8,6 +8,7 @@
 //! - Pictures are within the page, up to a bound; what is left out is named.
 
 mod calls;
+mod events;
 mod overview;
 mod shell;
 mod stage;
@@ -29,6 +30,7 @@ use crate::run_dir::utc;
 pub use overview::overview;
 use shell::{Kind, document};
 use stage::{Source, Stages};
+pub(crate) use stage::{picture_scale, target_of};
 use timeline::Item;
 pub use timeline::Shown;
 use words::{counted, mark, result_of, said, seconds, sign};
@@ -72,10 +74,8 @@ pub struct Update {
     replaced: [(&'static str, String); 3],
     /// Contents added to the end of elements, by their ids.
     added: [(&'static str, String); 3],
-    /// Steps that the page shows from now on.
-    pub steps: usize,
-    /// Calls that the page shows from now on.
-    pub calls: usize,
+    /// How much the page shows from now on.
+    pub shown: Shown,
     /// `true` if the run goes on.
     pub is_running: bool,
 }
@@ -85,7 +85,6 @@ pub struct Update {
 pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: Shown, is_running: bool) -> Update {
     let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
     let joined = |parts: Vec<Markup>| parts.into_iter().map(Markup::into_string).collect::<String>();
-    let Shown { steps, calls } = Shown::all(run);
     Update {
         title: title(run, is_running),
         replaced: [
@@ -94,8 +93,7 @@ pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: S
             ("more", more(run, beside).into_string()),
         ],
         added: [("strip", joined(strip)), ("rows", joined(rows)), ("panels", joined(panels))],
-        steps,
-        calls,
+        shown: Shown::all(run),
         is_running,
     }
 }
@@ -147,6 +145,7 @@ impl Parts {
                     }
                     parts.panels.push(step::step(at, record, run, &stage, stages));
                 }
+                Item::Event(at) => parts.panels.extend(run.events.get(at).map(|(_, record)| events::panel(at, record))),
                 Item::Call(at) => parts.panels.extend(run.calls.get(at).map(|record| calls::call(at, record))),
             }
         }

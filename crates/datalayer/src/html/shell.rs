@@ -65,7 +65,7 @@ pub(super) fn document(title: &str, kind: Kind, content: &Markup) -> String {
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body class=(class) data-steps=[shown.map(|shown| shown.steps)] data-calls=[shown.map(|shown| shown.calls)] {
+            body class=(class) data-shown=[shown.and_then(|shown| serde_json::to_string(&shown).ok())] {
                 (content)
                 @for script in kind.scripts() { script { (PreEscaped(script)) } }
             }

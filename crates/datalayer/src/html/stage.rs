@@ -19,6 +19,7 @@ use maud::{Markup, html};
 use super::words::{mark, name_of};
 use crate::artifact::ArtifactStore;
 use crate::log::{Observations, Run};
+use crate::picture::size;
 
 /// The most bytes of pictures that one file holds.
 const MOST: u64 = 48 << 20;
@@ -93,7 +94,7 @@ impl<'a> Stages<'a> {
     /// The page at the step at a position of the run.
     pub(super) fn stage(&mut self, at: usize, record: &StepRecord) -> Stage {
         let page = record.observation.and_then(|id| self.observations.read(id).ok().flatten());
-        let target = self.target(record);
+        let target = target_of(record);
         let of = |kind: &str| record.artifacts.iter().find(|artifact| artifact.kind == kind);
         let mut views = Vec::new();
         let before = of("screenshotBefore").filter(|_| !is_blank(record)).map(|picture| (picture, None));
@@ -149,12 +150,9 @@ impl<'a> Stages<'a> {
     ) -> Option<View> {
         let taken_after = picture.and_then(|(_, from)| from);
         let sized = picture.and_then(|(picture, _)| Some((picture, self.size(picture)?)));
-        // Boxes are in CSS pixels, and so are the pictures of a browser that was started for the run.
-        let is_own = self.run.header.as_ref().is_some_and(|header| header.browser_path.is_some());
-        let width = page.as_ref().map(|page| page.viewport.width).filter(|width| *width > 0.0);
         let (scene, image) = match sized {
             Some((picture, size)) => {
-                let scale = width.map(|width| f64::from(size.0) / width).or(is_own.then_some(1.0));
+                let scale = picture_scale(self.run, page.as_ref(), size.0);
                 let scene = Scene { size: (size.0.into(), size.1.into()), scale: scale.unwrap_or(0.0), page };
                 (scene, Some(self.image(picture, size)))
             }
@@ -196,24 +194,6 @@ impl<'a> Stages<'a> {
             },
             small: canvas(scene.size, "", &thumb),
         })
-    }
-
-    /// Where the target of a step was, in CSS pixels.
-    fn target(&self, record: &StepRecord) -> Option<Rect> {
-        let name = record.action.action.targets().first().copied()?;
-        let seen = match record.candidates.get(name) {
-            Some(RecordedTarget::Observed(candidate)) => candidate.rect,
-            _ => None,
-        };
-        let facts = |facts: &cuebook_grammar::facts::Facts| {
-            let first = facts.samples.first().filter(|sample| sample.at_ms == 0)?;
-            first.targets.get(name)?.element.as_ref()?.rect
-        };
-        let judged =
-            || record.pre_facts.as_ref().and_then(facts).or_else(|| record.post_facts.as_ref().and_then(facts));
-        // It may have been scrolled into view since the picture was taken.
-        let moved = record.effects.as_ref().is_none_or(|effects| effects.scrolled);
-        seen.or_else(judged).or(record.target_box.filter(|_| !moved)).filter(Rect::has_area)
     }
 
     /// The other candidates in view, faint; as a drawing of the page where there is no picture.
@@ -396,23 +376,27 @@ fn tag(record: &StepRecord, target: Rect, (width, height): (f64, f64)) -> Markup
     }
 }
 
-/// Width and height of a PNG: its first chunk is its header.
-fn size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let is_png = bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.get(12..16) == Some(b"IHDR");
-    is_png.then(|| number(16).zip(number(20))).flatten().filter(|(width, height)| *width > 0 && *height > 0)
+/// Factor from CSS pixels to those of a picture of this width; `None` if it is not known.
+pub(crate) fn picture_scale(run: &Run, page: Option<&Observation>, width: u32) -> Option<f64> {
+    // The pictures of a browser that was started for the run are in CSS pixels.
+    let is_own = run.header.as_ref().is_some_and(|header| header.browser_path.is_some());
+    let viewport = page.map(|page| page.viewport.width).filter(|viewport| *viewport > 0.0);
+    viewport.map(|viewport| f64::from(width) / viewport).or(is_own.then_some(1.0))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn only_a_picture_has_a_size() {
-        let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x05\0\0\0\x02\xd0".to_vec();
-        assert_eq!(size(&png), Some((1280, 720)));
-        png.truncate(22);
-        assert_eq!(size(&png), None);
-        assert_eq!(size(b"GIF89a"), None);
-    }
+/// Where the target of a step was before it, in CSS pixels.
+pub(crate) fn target_of(record: &StepRecord) -> Option<Rect> {
+    let name = record.action.action.targets().first().copied()?;
+    let seen = match record.candidates.get(name) {
+        Some(RecordedTarget::Observed(candidate)) => candidate.rect,
+        _ => None,
+    };
+    let facts = |facts: &cuebook_grammar::facts::Facts| {
+        let first = facts.samples.first().filter(|sample| sample.at_ms == 0)?;
+        first.targets.get(name)?.element.as_ref()?.rect
+    };
+    let judged = || record.pre_facts.as_ref().and_then(facts).or_else(|| record.post_facts.as_ref().and_then(facts));
+    // It may have been scrolled into view since the picture was taken.
+    let moved = record.effects.as_ref().is_none_or(|effects| effects.scrolled);
+    seen.or_else(judged).or(record.target_box.filter(|_| !moved)).filter(Rect::has_area)
 }

@@ -39,6 +39,7 @@ pub(super) fn step(at: usize, record: &StepRecord, run: &Run, stage: &Stage, sta
             p.meta {
                 (seconds(record.execution.duration_ms)) " on " span.address { (record.url) }
                 @if record.origin == StepOrigin::Start { ", to start with" }
+                @if record.origin == StepOrigin::Person { ", by a person; nothing here carried it out or judged it" }
                 @if is_repair { ", " (repair(record)) }
                 @if let Some((at, failure)) = failed {
                     " because of " a href={ "#step-" (at) } { "step " (at + 1) } ": " (failure.cause.as_str())

@@ -4,10 +4,12 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
-use cuebook_grammar::record::{PlanningRecord, StepIntent, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{EventRecord, PlanningRecord, StepIntent, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::one_line;
 use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
 
+use super::events;
 use super::words::{counted, mark, seconds};
 use crate::in_words;
 use crate::log::Run;
@@ -15,42 +17,51 @@ use crate::log::Run;
 /// The longest note of a row, in characters.
 const NOTE: usize = 160;
 
-/// A row of the timeline, by the position of its step or call.
+/// A row of the timeline, by the position of its step, call or event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Call(usize),
+    Event(usize),
     Step(usize),
 }
 
 /// How much of a run was shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// Number of steps that ended.
     pub steps: usize,
     /// Number of calls of models.
     pub calls: usize,
+    /// Number of events between steps.
+    pub events: usize,
 }
 
 impl Shown {
     /// All of a run.
     #[must_use]
     pub const fn all(run: &Run) -> Self {
-        Self { steps: run.steps.len(), calls: run.calls.len() }
+        Self { steps: run.steps.len(), calls: run.calls.len(), events: run.events.len() }
     }
 }
 
-/// The rows after those that were shown: each call comes before the first of its steps.
+/// The rows after those that were shown: each call comes before the first of its steps, each event between those where it
+/// came to pass.
 pub(super) fn items(run: &Run, shown: Shown) -> Vec<Item> {
     let mut items = Vec::new();
     let mut next = shown.calls;
+    let mut events = run.events.iter().enumerate().skip(shown.events).peekable();
     for (at, record) in run.steps.iter().enumerate().skip(shown.steps) {
         let planned = record.planning.and_then(|index| usize::try_from(index).ok());
         let calls = planned.map_or(next, |index| index.saturating_add(1).clamp(next, run.calls.len().max(next)));
         items.extend((next..calls).map(Item::Call));
         next = calls;
+        while let Some((event, _)) = events.next_if(|(_, (after, _))| *after <= at) {
+            items.push(Item::Event(event));
+        }
         items.push(Item::Step(at));
     }
     items.extend((next..run.calls.len()).map(Item::Call));
+    items.extend(events.map(|(event, _)| Item::Event(event)));
     items
 }
 
@@ -58,6 +69,7 @@ pub(super) fn row(item: Item, run: &Run) -> Markup {
     html! {
         @match item {
             Item::Step(at) => @if let Some(record) = run.steps.get(at) { (step(at, record)) },
+            Item::Event(at) => @if let Some((_, record)) = run.events.get(at) { (event(at, record)) },
             Item::Call(at) => @if let Some(record) = run.calls.get(at) { (call(at, record)) },
         }
     }
@@ -76,6 +88,7 @@ fn step(at: usize, record: &StepRecord) -> Markup {
                 span.note {
                     @if is_repair { span.pill { (repair(record)) } " " }
                     @else if record.origin == StepOrigin::Start { span.pill { "start" } " " }
+                    @else if record.origin == StepOrigin::Person { span.pill { "person" } " " }
                     span class=(word) { (word) } @if let Some(note) = note(record) { (one_line(&note, NOTE)) }
                 }
             }
@@ -162,6 +175,17 @@ fn call(at: usize, record: &PlanningRecord) -> Markup {
                     span class=(word) { (one_line(&end, NOTE)) } ", "
                     (counted(call.input_tokens.saturating_add(call.output_tokens), "token"))
                 }
+            }
+        }
+    }
+}
+
+fn event(at: usize, record: &EventRecord) -> Markup {
+    html! {
+        li.row.call data-kind="ok" {
+            a href={ "#event-" (at) } {
+                span.sign aria-hidden="true" { "·" }
+                span.what { (one_line(&events::title(&record.event), NOTE)) }
             }
         }
     }

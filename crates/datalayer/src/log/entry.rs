@@ -2,7 +2,7 @@
 
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::record::{
-    ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
+    EventRecord, ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
 };
 use cuebook_grammar::redaction::redacted_json;
 use cuebook_grammar::seam::Redactor;
@@ -28,6 +28,8 @@ pub enum Entry {
     Planning(Box<PlanningRecord>),
     /// A page as it was observed, before what was decided on it.
     Observed(Box<ObservationRecord>),
+    /// Something that came to pass between steps.
+    Event(Box<EventRecord>),
     /// A step that starts: it may send input from now on.
     Begin(Box<StepIntent>),
     /// A step that ran.
@@ -46,6 +48,8 @@ pub enum EntryKind {
     Planning,
     /// A page as it was observed, before what was decided on it.
     Observed,
+    /// Something that came to pass between steps.
+    Event,
     /// A step that starts: it may send input from now on.
     Begin,
     /// A step that ran.
@@ -62,6 +66,7 @@ impl EntryKind {
             Self::Header => "header",
             Self::Planning => "planning",
             Self::Observed => "observed",
+            Self::Event => "event",
             Self::Begin => "begin",
             Self::Commit => "commit",
             Self::End => "end",
@@ -69,7 +74,7 @@ impl EntryKind {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Header, Self::Planning, Self::Observed, Self::Begin, Self::Commit, Self::End];
+        let all = [Self::Header, Self::Planning, Self::Observed, Self::Event, Self::Begin, Self::Commit, Self::End];
         all.into_iter().find(|kind| kind.as_str() == text)
     }
 
@@ -95,6 +100,7 @@ impl Entry {
             Self::Header(_) => EntryKind::Header,
             Self::Planning(_) => EntryKind::Planning,
             Self::Observed(_) => EntryKind::Observed,
+            Self::Event(_) => EntryKind::Event,
             Self::Begin(_) => EntryKind::Begin,
             Self::Commit(_) => EntryKind::Commit,
             Self::End(_) => EntryKind::End,
@@ -108,6 +114,7 @@ impl Entry {
             Self::Header(header) => &header.run_id,
             Self::Planning(record) => &record.run_id,
             Self::Observed(record) => &record.run_id,
+            Self::Event(record) => &record.run_id,
             Self::Begin(intent) => &intent.run_id,
             Self::Commit(record) => &record.run_id,
             Self::End(end) => &end.run_id,
@@ -133,7 +140,7 @@ impl Entry {
             if tag.is_some() && is_later {
                 return Ok(None);
             }
-            let message = "expected the tag header, planning, observed, begin, commit or end";
+            let message = "expected the tag header, planning, observed, event, begin, commit or end";
             return Err(DataError::NotAnEntry(ReadError::new(message).under(TAG)));
         };
         let body = Value::Object(fields);
@@ -141,6 +148,7 @@ impl Entry {
             EntryKind::Header => wire::read(body).map(|body| Self::Header(Box::new(body))),
             EntryKind::Planning => wire::read(body).map(|body| Self::Planning(Box::new(body))),
             EntryKind::Observed => wire::read(body).map(|body| Self::Observed(Box::new(body))),
+            EntryKind::Event => wire::read(body).map(|body| Self::Event(Box::new(body))),
             EntryKind::Begin => wire::read(body).map(|body| Self::Begin(Box::new(body))),
             EntryKind::Commit => wire::read(body).map(|body| Self::Commit(Box::new(body))),
             EntryKind::End => wire::read(body).map(|body| Self::End(Box::new(body))),

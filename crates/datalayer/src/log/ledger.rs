@@ -47,7 +47,8 @@ impl Ledger {
         match entry {
             Entry::Header(header) => self.open(header),
             Entry::Planning(record) => self.planned(record),
-            Entry::Observed(record) => self.observed(&record.run_id),
+            Entry::Observed(record) => self.between(&record.run_id),
+            Entry::Event(record) => self.between(&record.run_id),
             Entry::Begin(intent) => self.begin(intent).map(drop),
             Entry::Commit(record) => {
                 let ticket = StepTicket { step_index: record.step_index, attempt: record.attempt };
@@ -81,7 +82,8 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) fn observed(&mut self, run_id: &RunId) -> Result<(), DataError> {
+    /// An entry that may stand anywhere between the header and the end.
+    pub(crate) fn between(&mut self, run_id: &RunId) -> Result<(), DataError> {
         self.step(run_id)
     }
 

@@ -10,7 +10,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use cuebook_grammar::record::{ObservationRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{
+    EventRecord, ObservationRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord,
+};
 
 use crate::error::{DataError, Doing};
 use crate::log::entry::{Entry, MAX_LINE};
@@ -28,6 +30,8 @@ pub struct Run {
     pub observations: Vec<ObservationRecord>,
     /// Committed steps, in order.
     pub steps: Vec<StepRecord>,
+    /// Events between them, in order, each with the number of steps that were committed before it.
+    pub events: Vec<(usize, EventRecord)>,
     /// Steps that were begun and not committed. Whether they sent input is unknown.
     pub open: Vec<StepIntent>,
     /// The end. `None` if the run was cut off.
@@ -80,6 +84,7 @@ impl Run {
             Entry::Header(header) => self.header = Some(*header),
             Entry::Planning(record) => self.calls.push(*record),
             Entry::Observed(record) => self.observations.push(*record),
+            Entry::Event(record) => self.events.push((self.steps.len(), *record)),
             Entry::Begin(intent) => self.open.push(*intent),
             Entry::Commit(record) => {
                 let key = (record.step_index, record.attempt);

@@ -13,7 +13,7 @@ use std::thread;
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::record::{
-    ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
+    EventRecord, ObservationRecord, PlanningRecord, RECORD_VERSION, RunEnd, RunHeader, StepIntent, StepRecord,
 };
 use cuebook_grammar::redaction::RedactError;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink as _, Redactor, StepLog, StepTicket};
@@ -137,7 +137,7 @@ impl StepLog for JsonlLog {
     }
 
     async fn observed(&mut self, run_id: &RunId, ts_ms: u64, observation: &Observation) -> Result<(), DataError> {
-        self.ledger.observed(run_id)?;
+        self.ledger.between(run_id)?;
         let encoded = self.encoder.encode(observation).map_err(RedactError::from)?;
         let bytes = encoded.bytes.clone();
         let content = self.store.store(ArtifactKind::Observation, "application/json", bytes).await?;
@@ -152,6 +152,11 @@ impl StepLog for JsonlLog {
         };
         self.encoder.stored(encoded, &record.content.sha256);
         self.append(EntryKind::Observed, &record).await
+    }
+
+    async fn happened(&mut self, record: &EventRecord) -> Result<(), DataError> {
+        self.ledger.between(&record.run_id)?;
+        self.append(EntryKind::Event, record).await
     }
 
     async fn close(&mut self, end: &RunEnd) -> Result<(), DataError> {

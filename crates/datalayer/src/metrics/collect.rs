@@ -211,7 +211,9 @@ impl Collector {
                         CallEnd::Failed { .. } => self.plans.failed += 1,
                     }
                 }
-                Entry::Begin(_) | Entry::Observed(_) => {}
+                Entry::Begin(_) | Entry::Observed(_) | Entry::Event(_) => {}
+                // Steps of people say nothing of how well steps are carried out.
+                Entry::Commit(record) if record.origin == StepOrigin::Person => {}
                 Entry::Commit(record) => self.add_step(&record, &mut current),
                 Entry::End(end) => {
                     self.ended(&current, Some((end.result, end.ts_ms)));

@@ -191,6 +191,8 @@ pub(super) fn pairs<'a>(recording: &Recording, recorded: Option<&'a Run>, replay
             format!("{}{target}", step.action.kind().meta().name)
         };
         let words = then.or(now).map_or_else(verb, in_words::step);
+        // Of what a person did only the step is known, and nothing that came of it.
+        let then = then.filter(|record| record.origin != StepOrigin::Person);
         Pair { number: position.unwrap_or(u32::MAX).saturating_add(1), words, recorded: then, replayed: now }
     });
     opened.into_iter().chain(steps).collect()

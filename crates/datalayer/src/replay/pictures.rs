@@ -1,16 +1,13 @@
 //! Screenshots of two runs, by how alike they look.
 
-use cuebook_grammar::outcome::ArtifactRef;
+use image::RgbImage;
 use image_compare::Algorithm;
-use image_compare::prelude::{ImageBuffer, RgbImage};
 
 use super::compare::{Divergence, DivergenceKind, pairs};
 use super::recording::Recording;
 use crate::artifact::ArtifactStore;
 use crate::log::Run;
-
-/// Upper bound of the pixels of a picture that is compared: beyond it only the sizes of the files are.
-const MAX_PIXELS: usize = 40_000_000;
+use crate::picture::picture;
 
 /// Compares the screenshots that both runs took of the same steps, by structural similarity (MSSIM): a pair below `least`,
 /// from 0 to 1, differs. Pictures that cannot be read are no difference. Blocks; costs about 100 ms for a pair of a
@@ -45,23 +42,6 @@ pub fn compare_pictures(
 /// `None` for pictures of different sizes.
 fn similarity(a: &RgbImage, b: &RgbImage) -> Option<f64> {
     image_compare::rgb_similarity_structure(&Algorithm::MSSIMSimple, a, b).ok().map(|similarity| similarity.score)
-}
-
-fn picture(store: &ArtifactStore, artifact: &ArtifactRef) -> Option<RgbImage> {
-    let bytes = store.read(artifact).ok()?;
-    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
-    decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let mut reader = decoder.read_info().ok()?;
-    let size = reader.output_buffer_size().filter(|size| *size <= 4 * MAX_PIXELS)?;
-    let mut pixels = vec![0; size];
-    let info = reader.next_frame(&mut pixels).ok()?;
-    pixels.truncate(info.buffer_size());
-    let rgb: Vec<u8> = match info.color_type {
-        png::ColorType::Rgb => pixels,
-        png::ColorType::Rgba => pixels.chunks_exact(4).flat_map(|pixel| pixel.iter().take(3)).copied().collect(),
-        _ => return None,
-    };
-    ImageBuffer::from_raw(info.width, info.height, rgb)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use crate::observation::{Observation, Scope};
 use crate::outcome::{ArtifactRef, Cause, StepOutcome};
 use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
-use crate::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::secret::Secret;
 
 /// The error of a boxed layer. Displays and has the source of the error that it holds.
@@ -150,6 +150,7 @@ boxed! {
         fn commit([&mut], ticket: [] StepTicket, record: [&] StepRecord) -> ();
         fn planned([&mut], record: [&] PlanningRecord) -> ();
         fn observed([&mut], run: [&] RunId, ts_ms: [] u64, observation: [&] Observation) -> ();
+        fn happened([&mut], record: [&] EventRecord) -> ();
         fn close([&mut], end: [&] RunEnd) -> ();
     }
     BoxedArtifactSink for ArtifactSink: Send Sync {

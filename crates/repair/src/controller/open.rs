@@ -6,13 +6,17 @@ use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::report::{RunError, RunReport, RunResult};
+use cuebook_grammar::record::{EventRecord, LoggedEvent, PersonStep, RECORD_VERSION};
+use cuebook_grammar::redaction::redacted;
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult, StepReport};
+use cuebook_grammar::seam::StepLog as _;
 use tracing::{Instrument as _, info_span};
 
 use super::end::Stop;
 use super::layers::Seams;
 use super::run::Controller;
-use crate::request::{RunRequest, Work};
+use crate::recording;
+use crate::request::{RunEvent, RunRequest, Work};
 use crate::state::RunState;
 
 /// A run that has begun and not ended. Each piece of work is checked, judged and logged as a run of its own would be;
@@ -113,6 +117,58 @@ impl<S: Seams> Controller<S> {
             Ok(seen)
         };
         Box::pin(seen).await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
+    }
+
+    /// Keeps an event in the log of an open run, redacted.
+    ///
+    /// # Errors
+    /// The report, without steps, of why the log cannot be written.
+    pub async fn note(&mut self, open: &OpenRun, event: LoggedEvent) -> Result<(), Box<RunReport>> {
+        let kept = self.keep_event(&open.run, event).await;
+        kept.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
+    }
+
+    async fn keep_event(&mut self, run: &RunState, event: LoggedEvent) -> Result<(), Stop> {
+        let record = EventRecord {
+            schema_version: RECORD_VERSION.to_owned(),
+            run_id: run.request.run_id.clone(),
+            ts_ms: recording::now_ms(),
+            event,
+        };
+        let record = redacted(record, self.redactor.as_ref()).map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+        self.layers.log().happened(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))
+    }
+
+    /// Logs the steps of a person who had taken the browser over, and that they handed it back. The steps have a `begin` as
+    /// all have, but it was written after the person had acted.
+    ///
+    /// # Errors
+    /// As [`note`](Self::note).
+    pub async fn hand_back(
+        &mut self,
+        open: &mut OpenRun,
+        steps: Vec<PersonStep>,
+        event: LoggedEvent,
+    ) -> Result<(), Box<RunReport>> {
+        let run = &mut open.run;
+        // Whoever acts next looks at the page first.
+        run.ground = None;
+        let logged = async {
+            for step in steps {
+                let index = run.take_index();
+                let (intent, record) = recording::of_person(&run.request.run_id, index, step);
+                let intent = redacted(intent, self.redactor.as_ref());
+                let intent = intent.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+                let record = recording::kept(record, self.redactor.as_ref());
+                let record = record.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+                let ticket = self.layers.log().begin(&intent).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+                self.layers.log().commit(ticket, &record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+                self.listener.event(RunEvent::StepEnded(&record));
+                run.put_report(StepReport::of(&record, 0, 0));
+            }
+            self.keep_event(run, event).await
+        };
+        logged.await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
     /// Ends an open run as its last piece of work ended that did more than look, and reports all of it.
