@@ -4,7 +4,7 @@ use cuebook_cdp::protocol::browser_protocol::emulation::SetDeviceMetricsOverride
 use cuebook_grammar::outcome::{Cause, Stage};
 use serde_json::json;
 
-use crate::lab::{LOGGING, Lab, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, Lab, Labs, css_of, failed, lab, succeeded};
 
 /// Opens a page that was served under another path.
 async fn open(lab: &mut Lab, path: &str) {
@@ -14,9 +14,13 @@ async fn open(lab: &mut Lab, path: &str) {
 
 /// The target of `css` is clicked on the first page; on the second nothing is sent, for this reason.
 async fn clicked_or(works: &str, fails: &str, css: &str, cause: Cause) {
+    clicked_or_in(&Labs::open().await, works, fails, css, cause).await;
+}
+
+async fn clicked_or_in(labs: &Labs, works: &str, fails: &str, css: &str, cause: Cause) {
     let works = format!("{LOGGING}{works}");
     let fails = format!("{LOGGING}{fails}");
-    let mut lab = lab(&[("/", &works), ("/fails", &fails)]).await;
+    let mut lab = labs.lab(&[("/", &works), ("/fails", &fails)]).await;
     succeeded(lab.click(css).await);
     assert_eq!(lab.eval("log.filter((entry) => entry.startsWith('click ')).length").await, 1, "{works}");
     open(&mut lab, "/fails").await;
@@ -95,6 +99,7 @@ async fn a_hidden_box_is_clicked_by_its_label() {
 
 #[tokio::test]
 async fn transforms_move_the_point_along() {
+    let labs = Labs::open().await;
     let under = |style: &str, more: &str| {
         format!(
             "<div style='padding:150px;{style}'><button id=go style='width:160px;height:40px'>Go</button></div>{more}"
@@ -108,7 +113,8 @@ async fn transforms_move_the_point_along() {
         "zoom:2",
         "transform:matrix3d(1,0,0,0.001,0,1,0,0.001,0,0,1,0,0,0,0,1)",
     ] {
-        clicked_or(
+        clicked_or_in(
+            &labs,
             &under(style, ""),
             &under(style, "<div style='position:fixed;inset:0'></div>"),
             "#go",
@@ -120,6 +126,7 @@ async fn transforms_move_the_point_along() {
 
 #[tokio::test]
 async fn frames_under_transforms_take_the_click() {
+    let labs = Labs::open().await;
     let inner = format!("{LOGGING}<button id=go style='margin:40px'>Go</button>");
     for (host, style) in [
         ("127.0.0.1", "transform:scale(0.5);border:9px solid"),
@@ -129,7 +136,7 @@ async fn frames_under_transforms_take_the_click() {
     ] {
         let outer =
             format!("<iframe src='http://{host}:PORT/inner' style='{style}'></iframe><button id=go2>x</button>");
-        let mut lab = lab(&[("/", &outer), ("/inner", &inner)]).await;
+        let mut lab = labs.lab(&[("/", &outer), ("/inner", &inner)]).await;
         let go = json!({"it": {"strategy": "css", "selector": "#go", "frame": [css_of("iframe")]}});
         succeeded(lab.step(go, json!({"type": "click", "targetRef": "it"})).await);
     }
@@ -320,6 +327,7 @@ async fn screens_of_any_density_are_hit() {
 
 #[tokio::test]
 async fn text_that_is_slotted_into_a_control_is_a_part_of_it() {
+    let labs = Labs::open().await;
     for mode in ["open", "closed"] {
         let page = |inner: &str| {
             format!(
@@ -328,7 +336,7 @@ async fn text_that_is_slotted_into_a_control_is_a_part_of_it() {
             )
         };
         let (works, fails) = (page(""), page("<div style='position:fixed;inset:0'></div>"));
-        let mut lab = lab(&[("/", &works), ("/fails", &fails)]).await;
+        let mut lab = labs.lab(&[("/", &works), ("/fails", &fails)]).await;
         let link = json!({"it": {"strategy": "byRole", "role": "link"}});
         let click = json!({"type": "click", "targetRef": "it"});
         succeeded(lab.step(link.clone(), click.clone()).await);
@@ -350,11 +358,12 @@ async fn a_disabled_control_in_a_label_disables_nothing_else_there() {
 
 #[tokio::test]
 async fn what_has_no_box_is_scrolled_to_by_what_it_renders() {
+    let labs = Labs::open().await;
     for inner in ["<b>Go</b>", "Go"] {
         let page = format!(
             "{LOGGING}<div style='height:3000px'></div><a id=go href='#x' style='display:contents'>{inner}</a><div style='height:3000px'></div>"
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         succeeded(lab.click("#go").await);
         assert_eq!(lab.eval("location.hash").await, "#x", "{inner}");
     }

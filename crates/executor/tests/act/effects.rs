@@ -4,7 +4,7 @@ use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::outcome::{Cause, EffectRecord, ProblemKind, StepSuccess, remark};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, css_of, failed, lab, succeeded};
+use crate::lab::{Lab, Labs, css_of, failed, lab, succeeded};
 
 async fn effects(lab: &mut Lab, css: &str) -> EffectRecord {
     succeeded(lab.click(css).await).evidence.effects.unwrap()
@@ -163,6 +163,7 @@ fn remark_of(success: &StepSuccess) -> String {
 /// A page on which nothing answers the click but the browser and what follows the pointer.
 #[tokio::test]
 async fn what_follows_the_pointer_the_press_and_the_focus_is_no_effect() {
+    let labs = Labs::open().await;
     for page in [
         "<button id=go>Go</button>",
         "<a id=go tabindex=0>Go</a>",
@@ -181,14 +182,14 @@ async fn what_follows_the_pointer_the_press_and_the_focus_is_no_effect() {
         "<button id=go onmousedown=\"this.textContent = 'Going'\">Go</button>",
         "<button id=go onfocus=\"this.setAttribute('aria-label', 'Go now')\">Go</button>",
     ] {
-        let mut lab = lab(&[("/", page)]).await;
+        let mut lab = labs.lab(&[("/", page)]).await;
         let success = succeeded(lab.click("#go").await);
         assert!(success.evidence.no_observed_effect, "{page}: {:?}", success.evidence.effects);
         assert!(remark_of(&success).starts_with("no effect seen"), "{page}");
     }
     for host in ["127.0.0.1", "localhost"] {
         let outer = format!("<iframe id=inner src='http://{host}:PORT/inner'></iframe>");
-        let mut lab = lab(&[("/", &outer), ("/inner", "<button id=go>Go</button>")]).await;
+        let mut lab = labs.lab(&[("/", &outer), ("/inner", "<button id=go>Go</button>")]).await;
         let go = json!({"strategy": "css", "selector": "#go", "frame": [css_of("#inner")]});
         let success = succeeded(lab.step(json!({"go": go}), json!({"type": "click", "targetRef": "go"})).await);
         assert!(success.evidence.no_observed_effect, "{host}: {:?}", success.evidence.effects);
@@ -197,6 +198,7 @@ async fn what_follows_the_pointer_the_press_and_the_focus_is_no_effect() {
 
 #[tokio::test]
 async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
+    let labs = Labs::open().await;
     for page in [
         "<button id=go onclick=\"this.classList.toggle('on')\">Star</button>",
         "<button id=go onclick=\"this.style.color = 'red'\">Go</button>",
@@ -206,7 +208,7 @@ async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
         "<button id=go onclick=\"setTimeout(() => { this.dataset.state = 'open' }, 200)\">Go</button>",
         "<label id=go>Go <input type=checkbox></label>",
     ] {
-        let mut lab = lab(&[("/", page)]).await;
+        let mut lab = labs.lab(&[("/", page)]).await;
         let success = succeeded(lab.click("#go").await);
         assert!(!success.evidence.no_observed_effect, "{page}: {:?}", success.evidence.effects);
     }
@@ -216,17 +218,18 @@ async fn what_the_page_makes_of_a_click_is_an_effect_however_small() {
         ("<button id=it onmouseover=\"this.className = 'over'\">Go</button>", false),
         ("<li onmouseover=\"this.className = 'open'\"><button id=it>Go</button></li>", true),
     ] {
-        let mut lab = lab(&[("/", page)]).await;
+        let mut lab = labs.lab(&[("/", page)]).await;
         let success = succeeded(lab.step(json!({"it": css_of("#it")}), hover.clone()).await);
         assert_eq!(!success.evidence.no_observed_effect, is_effect, "{page}: {:?}", success.evidence.effects);
     }
-    let mut lab = lab(&[("/", "<input id=it>")]).await;
+    let mut lab = labs.lab(&[("/", "<input id=it>")]).await;
     let success = succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": "focus", "targetRef": "it"})).await);
     assert!(!success.evidence.no_observed_effect, "{:?}", success.evidence.effects);
 }
 
 #[tokio::test]
 async fn a_form_stopped_by_validation_is_reported_in_browser_or_page_words() {
+    let labs = Labs::open().await;
     for (page, expected) in [
         (
             "<form action=/sent><input aria-label=Email type=email required><button id=go>Send</button></form>",
@@ -237,7 +240,7 @@ async fn a_form_stopped_by_validation_is_reported_in_browser_or_page_words() {
             "textbox \"Email\": Not an address",
         ),
     ] {
-        let mut lab = lab(&[("/", page), ("/sent", "sent")]).await;
+        let mut lab = labs.lab(&[("/", page), ("/sent", "sent")]).await;
         let success = succeeded(lab.click("#go").await);
         let problems = &success.evidence.effects.as_ref().unwrap().problems;
         assert!(
@@ -250,6 +253,7 @@ async fn a_form_stopped_by_validation_is_reported_in_browser_or_page_words() {
 
 #[tokio::test]
 async fn requests_of_a_step_that_fail_are_reported() {
+    let labs = Labs::open().await;
     let pages = [("/save", "STATUS 500\nno"), ("/slow", "WAIT 700\nSTATUS 503\nno"), ("/fine", "yes"), ("/", "")];
     for (act, expected) in [
         ("fetch('/save', {method: 'POST'})", "POST /save answered 500"),
@@ -265,7 +269,7 @@ async fn requests_of_a_step_that_fail_are_reported() {
         let page = format!("<button id=go onclick=\"{act}\">Go</button>");
         let mut pages = pages;
         pages[3].1 = &page;
-        let mut lab = lab(&pages).await;
+        let mut lab = labs.lab(&pages).await;
         let success = succeeded(lab.click("#go").await);
         let problems = &success.evidence.effects.as_ref().unwrap().problems;
         match expected {
@@ -288,6 +292,7 @@ async fn what_a_new_page_fails_to_load_is_no_problem_of_the_step() {
 
 #[tokio::test]
 async fn errors_that_the_page_shows_are_reported() {
+    let labs = Labs::open().await;
     for (act, expected) in [
         ("out.setAttribute('role', 'alert'); out.textContent = 'Could not save'", "the page says \"Could not save\""),
         ("polite.textContent = 'Something went wrong'", "the page says \"Something went wrong\""),
@@ -298,7 +303,7 @@ async fn errors_that_the_page_shows_are_reported() {
         let page = format!(
             "<button id=go onclick=\"{act}\">Go</button><p id=out></p><p id=polite aria-live=polite>Hello</p><p role=alert>Old news</p>"
         );
-        let mut lab = lab(&[("/", &page), ("/next", "<p role=alert>Wrong password</p>")]).await;
+        let mut lab = labs.lab(&[("/", &page), ("/next", "<p role=alert>Wrong password</p>")]).await;
         let success = succeeded(lab.click("#go").await);
         let problems = success.evidence.effects.unwrap().problems;
         let told: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
@@ -320,6 +325,7 @@ async fn a_page_that_leads_back_is_reported() {
 
 #[tokio::test]
 async fn a_change_that_the_page_reverts_does_not_pass_by_default() {
+    let labs = Labs::open().await;
     let cases = [
         ("<input id=it oninput=\"this.value = ''\">", json!({"type": "type", "text": "Ann"})),
         ("<input id=it value=old oninput=\"this.value = 'old'\">", json!({"type": "setValue", "value": "new"})),
@@ -333,7 +339,7 @@ async fn a_change_that_the_page_reverts_does_not_pass_by_default() {
         ),
     ];
     for (page, mut step) in cases {
-        let mut lab = lab(&[("/", page), ("/slow", "WAIT 700\nno")]).await;
+        let mut lab = labs.lab(&[("/", page), ("/slow", "WAIT 700\nno")]).await;
         step["targetRef"] = json!("it");
         let failure = failed(lab.step(json!({"it": css_of("#it")}), step).await);
         assert_eq!(failure.cause, Cause::PostconditionFailed, "{page}");
@@ -353,6 +359,7 @@ async fn a_field_that_is_gone_with_its_document_is_no_failure() {
 
 #[tokio::test]
 async fn what_says_the_same_again_has_not_changed() {
+    let labs = Labs::open().await;
     let away = "out.setAttribute('aria-label', 'Busy'); out.title = 'x'; out.lang = 'de'";
     let back = "out.setAttribute('aria-label', 'Idle'); out.removeAttribute('title'); out.removeAttribute('lang')";
     let text = "word.data = 'Busy'; word.data = 'Idle'; row.textContent = 'Busy'; row.textContent = 'One'";
@@ -368,7 +375,7 @@ async fn what_says_the_same_again_has_not_changed() {
             "<button id=go onclick=\"{script}\">Go</button><p id=out aria-label=Idle>Idle</p><p id=row>One</p>\
              <script>const word = out.firstChild</script>"
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let success = succeeded(lab.click("#go").await);
         assert_eq!(!success.evidence.no_observed_effect, is_effect, "{script}: {:?}", success.evidence.effects);
     }

@@ -4,10 +4,11 @@ use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::outcome::StepOutcome;
 use serde_json::json;
 
-use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, Labs, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn a_swapped_target_gets_no_event() {
+    let labs = Labs::open().await;
     let swap = "const swap = (e) => { if (!e.clientX) return; const a = document.getElementById('a'), b = document.getElementById('b'); \
         a.style.left = '300px'; b.style.left = '0'; };";
     for (name, trigger) in [
@@ -20,7 +21,7 @@ async fn a_swapped_target_gets_no_event() {
             "<style>button{{position:absolute;top:0;width:100px;height:40px}}</style><button id=a style='left:0'>Save</button>\
              <button id=b style='left:300px'>Delete</button>{LOGGING}<script>{swap}{trigger}</script>"
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let failure = failed(lab.click("#a").await);
         assert!(
             matches!(failure.cause, Cause::NotStable | Cause::Covered),
@@ -40,6 +41,7 @@ async fn a_swapped_target_gets_no_event() {
 
 #[tokio::test]
 async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
+    let labs = Labs::open().await;
     let page = |trigger: &str| {
         format!(
             "<style>button{{position:absolute;top:0;left:0;width:100px;height:40px}}</style><button id=a>Send</button>{LOGGING}\
@@ -49,7 +51,7 @@ async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
     };
     let turned = "<a id=a href='#safe' style='position:absolute;top:0;left:0;width:100px;height:40px'>Send</a><script>\
         a.onpointermove = (e) => { if (e.clientX) { a.style.left = '400px'; a.href = '#evil'; } };</script>";
-    let mut lab = lab(&[("/", &format!("{turned}{LOGGING}"))]).await;
+    let mut lab = labs.lab(&[("/", &format!("{turned}{LOGGING}"))]).await;
     let failure = failed(lab.click("#a").await);
     assert!(failure.evidence.input_sent, "it leads elsewhere by now: {}", failure.message);
     assert_eq!(lab.eval("[location.hash, log.length]").await, json!(["", 0]));
@@ -61,7 +63,7 @@ async fn only_a_gesture_that_was_stopped_as_a_whole_counts_as_never_sent() {
         // The second press is one of its own.
         ("pointermove", json!({"type": "click", "targetRef": "a", "count": 2}), true),
     ] {
-        let mut lab = crate::lab::lab(&[("/", &page(trigger))]).await;
+        let mut lab = labs.lab(&[("/", &page(trigger))]).await;
         let failure = failed(lab.step(json!({"a": css_of("#a")}), action.clone()).await);
         assert_eq!(failure.cause, Cause::NotStable, "{action}: {}", failure.message);
         assert_eq!(failure.evidence.input_sent, is_sent, "{trigger} {action}: {}", failure.message);
@@ -155,6 +157,7 @@ fn widget(acts: &str) -> String {
 
 #[tokio::test]
 async fn a_widget_that_acts_on_the_press_and_goes_away_was_pressed() {
+    let labs = Labs::open().await;
     let step = |verb: &str| json!({"type": verb, "targetRef": "it", "durationMs": 300});
     for (acts, verb) in [
         ("'mousedown', () => { document.title = 'chosen'; it.remove(); }", "click"),
@@ -165,7 +168,7 @@ async fn a_widget_that_acts_on_the_press_and_goes_away_was_pressed() {
         ("'mousedown', () => { document.title = 'chosen'; it.remove(); }", "longPress"),
         ("'mousedown', () => { document.title = 'chosen'; it.style.visibility = 'hidden'; }", "longPress"),
     ] {
-        let mut lab = lab(&[("/", &widget(acts))]).await;
+        let mut lab = labs.lab(&[("/", &widget(acts))]).await;
         let mut pressed = step(verb);
         if verb == "click" {
             pressed.as_object_mut().unwrap().remove("durationMs");
@@ -196,6 +199,7 @@ async fn what_was_stated_of_a_press_whose_rest_was_stopped_is_asked() {
 
 #[tokio::test]
 async fn a_control_within_the_target_is_not_the_target() {
+    let labs = Labs::open().await;
     let hover = "<style>#card { position: relative; width: 300px; height: 120px; background: #ddd } \
         #bin { position: absolute; inset: 30px; opacity: 0 } #card:hover #bin { opacity: 1 } #late { display: none } #card:hover #late { display: block }</style>";
     let card =
@@ -204,14 +208,14 @@ async fn a_control_within_the_target_is_not_the_target() {
         ["<button id=bin>Delete</button>", "<div id=late><button id=bin style='opacity:1'>Delete</button></div>"]
     {
         let page = card(inner);
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         succeeded(lab.click("#card").await);
         let log = lab.eval("log.join()").await;
         assert!(!log.as_str().unwrap().contains("bin"), "{inner}: {log}");
         assert!(log.as_str().unwrap().contains("click"), "{inner}: {log}");
     }
     let page = card("<button id=bin style='inset:0;opacity:1'>Delete</button>");
-    let mut lab = lab(&[("/", &page)]).await;
+    let mut lab = labs.lab(&[("/", &page)]).await;
     let failure = failed(lab.click("#card").await);
     assert_eq!(failure.cause, Cause::Covered, "{}", failure.message);
     assert_eq!(failure.facts.blocker.as_deref(), Some("button#bin"));
@@ -264,6 +268,7 @@ async fn what_a_page_makes_of_the_target_on_press_does_not_withhold_the_click() 
 
 #[tokio::test]
 async fn what_others_make_of_the_target_during_the_press_withholds_the_click() {
+    let labs = Labs::open().await;
     // The press keeps the page busy; a timer of the page that is over by then comes before the release.
     let page = |control: &str, change: &str| {
         format!(
@@ -277,7 +282,7 @@ async fn what_others_make_of_the_target_during_the_press_withholds_the_click() {
         ("<a id=it href='#one'>Open</a>", "it.href = '#two'"),
         ("<label>Pay <input id=it type=checkbox></label>", "it.parentNode.firstChild.data = 'Do not pay '"),
     ] {
-        let mut lab = lab(&[("/", &page(control, change))]).await;
+        let mut lab = labs.lab(&[("/", &page(control, change))]).await;
         let press = json!({"type": "longPress", "targetRef": "it", "durationMs": 400});
         let failure = failed(lab.step(json!({"it": css_of("#it")}), press).await);
         assert_eq!(failure.cause, Cause::TargetStale, "{control} {change}: {}", failure.message);

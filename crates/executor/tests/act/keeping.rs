@@ -10,7 +10,7 @@ use cuebook_grammar::outcome::{Cause, StepFailure};
 use cuebook_grammar::seam::{ArtifactKind, Executor as _, Finished};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, css_of, failed, lab, lab_with, soon, succeeded};
+use crate::lab::{Lab, Labs, css_of, failed, lab, lab_with, soon, succeeded};
 
 async fn finish(lab: &mut Lab) -> Finished {
     let page = lab.page.clone();
@@ -27,6 +27,7 @@ fn it() -> Value {
 
 #[tokio::test]
 async fn a_value_that_the_page_drops_after_its_step_is_lost() {
+    let labs = Labs::open().await;
     let late = "setTimeout(() => {";
     let cases = [
         (format!("<input id=it oninput=\"{late} this.value = '' }}, 400)\">"), json!({"type": "type", "text": "Ann"})),
@@ -49,7 +50,7 @@ async fn a_value_that_the_page_drops_after_its_step_is_lost() {
     ];
     for (page, mut step) in cases {
         let page = format!("{page}<button id=go onclick=\"document.title = 'pressed'\">Go</button>");
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         step["targetRef"] = json!("it");
         succeeded(lab.step(it(), step).await);
         assert_eq!(end(&mut lab).await.map(|failure| failure.message), None, "{page}");
@@ -83,6 +84,7 @@ async fn what_a_press_uses_up_is_not_lost_and_what_a_blur_drops_is() {
 
 #[tokio::test]
 async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
+    let labs = Labs::open().await;
     let page = |path: &str| {
         format!(
             "<button id=go onclick=\"document.title = 'Saving'; setTimeout(() => fetch('{path}', {{method: 'POST'}}), 200)\">Save</button>"
@@ -91,13 +93,13 @@ async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
     for (path, answer, expected) in
         [("/slow", "WAIT 900\nok", None), ("/refused", "STATUS 500\nno", Some(Cause::HttpError))]
     {
-        let mut lab = lab(&[("/", &page(path)), (path, answer)]).await;
+        let mut lab = labs.lab(&[("/", &page(path)), (path, answer)]).await;
         succeeded(lab.click("#go").await);
         lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
         let ended = end(&mut lab).await;
         assert_eq!(ended.as_ref().map(|failure| failure.cause), expected, "{path}: {ended:?}");
     }
-    let mut lab = lab(&[("/", &page("/never")), ("/never", "WAIT 30000\nok")]).await;
+    let mut lab = labs.lab(&[("/", &page("/never")), ("/never", "WAIT 30000\nok")]).await;
     succeeded(lab.click("#go").await);
     lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
     let tab = lab.page.clone();
@@ -211,6 +213,7 @@ async fn a_condition_waits_for_the_answer_that_it_depends_on() {
 
 #[tokio::test]
 async fn a_row_that_answers_what_is_typed_is_the_same_row() {
+    let labs = Labs::open().await;
     let row = |answer: &str| {
         format!(
             "<ul><li><input id=it aria-label=Price> <b id=who>Paint</b> <span id=total>0</span></ul>\
@@ -223,7 +226,7 @@ async fn a_row_that_answers_what_is_typed_is_the_same_row() {
         "it.parentNode.insertAdjacentHTML('beforeend', '<em>Unsaved changes</em>')",
         "who.textContent = 'Paint for ' + it.value",
     ] {
-        let mut lab = lab(&[("/", &row(answer))]).await;
+        let mut lab = labs.lab(&[("/", &row(answer))]).await;
         let typed = json!({"type": "type", "targetRef": "it", "text": "25", "delayMs": 60});
         succeeded(lab.step(it(), typed).await);
         assert_eq!(lab.eval("it.value").await, "25", "{answer}");
@@ -231,7 +234,7 @@ async fn a_row_that_answers_what_is_typed_is_the_same_row() {
     // The key may still be down when the row changes.
     for late in [6, 10, 20] {
         let change = format!("setTimeout(() => {{ who.textContent = 'Varnish' }}, {late})");
-        let mut lab = lab(&[("/", &row(&change))]).await;
+        let mut lab = labs.lab(&[("/", &row(&change))]).await;
         let typed = json!({"type": "type", "targetRef": "it", "text": "25", "delayMs": 200});
         let failure = failed(lab.step(it(), typed).await);
         assert_eq!(failure.cause, Cause::TargetStale, "{}", failure.message);

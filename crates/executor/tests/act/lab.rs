@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -79,7 +80,7 @@ pub(crate) struct Lab {
     pub(crate) shelf: Shelf,
     pub(crate) page: PageId,
     pub(crate) port: u16,
-    _root: tempfile::TempDir,
+    _root: Arc<tempfile::TempDir>,
 }
 
 pub(crate) fn quick() -> ExecutorOptions {
@@ -107,29 +108,66 @@ pub(crate) async fn lab_in(
     pages: &[(&str, &str)],
     options: ExecutorOptions,
 ) -> Lab {
-    let port = serve(pages.iter().copied());
-    let root = tempfile::tempdir().unwrap();
-    let mut launch = launch(root.path());
-    let downloads = root.path().join("downloads");
-    launch.accept_downloads = Some(downloads.clone());
-    let options = ExecutorOptions { download_dir: Some(downloads), ..options };
-    let browser = Arc::new(Browser::launch(&launch, soon()).await.unwrap());
-    let tab = browser.pages().into_iter().next().unwrap();
-    let page = PageId::new(tab.target_id().as_str());
-    let secrets = OneSecret { origin: format!("http://127.0.0.1:{port}"), ..OneSecret::default() };
-    let shelf = Shelf::default();
-    let key = DigestKey::new([9; 32]);
-    let executor = LiveExecutor::new(browser.clone(), key, secrets.clone(), shelf.clone(), options);
-    let executor = match environment("CUEBOOK_TRACES") {
-        Some(folder) => executor.traced(trace_into(Path::new(&folder))),
-        None => executor,
-    };
-    let mut lab = Lab { browser, executor, secrets, shelf, page, port, _root: root };
-    if pages.iter().any(|(path, _)| *path == "/") {
-        let url = lab.url("/");
-        succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    Labs::launched(launch).await.lab_with(pages, options).await
+}
+
+/// A browser in which one lab follows another: for the rows of a table.
+pub(crate) struct Labs {
+    browser: Arc<Browser>,
+    root: Arc<tempfile::TempDir>,
+    is_used: AtomicBool,
+}
+
+impl Labs {
+    pub(crate) async fn open() -> Self {
+        Self::launched(cuebook_testkit::browser).await
     }
-    lab
+
+    async fn launched(launch: impl Fn(&Path) -> LaunchOptions) -> Self {
+        let root = Arc::new(tempfile::tempdir().unwrap());
+        let mut launch = launch(root.path());
+        launch.accept_downloads = Some(root.path().join("downloads"));
+        let browser = Arc::new(Browser::launch(&launch, soon()).await.unwrap());
+        Self { browser, root, is_used: AtomicBool::new(false) }
+    }
+
+    /// As [`lab`], with a tab and an executor of its own. The tabs of the lab before are closed.
+    pub(crate) async fn lab(&self, pages: &[(&str, &str)]) -> Lab {
+        self.lab_with(pages, quick()).await
+    }
+
+    async fn tab(&self) -> Page {
+        if !self.is_used.swap(true, Ordering::Relaxed) {
+            return self.browser.pages().remove(0);
+        }
+        let tab = self.browser.new_page("about:blank", soon()).await.unwrap();
+        for old in self.browser.pages().into_iter().filter(|old| *old != tab) {
+            old.close(soon()).await.unwrap();
+        }
+        tab
+    }
+
+    async fn lab_with(&self, pages: &[(&str, &str)], options: ExecutorOptions) -> Lab {
+        let tab = self.tab().await;
+        let port = serve(pages.iter().copied());
+        let options = ExecutorOptions { download_dir: Some(self.root.path().join("downloads")), ..options };
+        let browser = Arc::clone(&self.browser);
+        let page = PageId::new(tab.target_id().as_str());
+        let secrets = OneSecret { origin: format!("http://127.0.0.1:{port}"), ..OneSecret::default() };
+        let shelf = Shelf::default();
+        let key = DigestKey::new([9; 32]);
+        let executor = LiveExecutor::new(browser.clone(), key, secrets.clone(), shelf.clone(), options);
+        let executor = match environment("CUEBOOK_TRACES") {
+            Some(folder) => executor.traced(trace_into(Path::new(&folder))),
+            None => executor,
+        };
+        let mut lab = Lab { browser, executor, secrets, shelf, page, port, _root: Arc::clone(&self.root) };
+        if pages.iter().any(|(path, _)| *path == "/") {
+            let url = lab.url("/");
+            succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+        }
+        lab
+    }
 }
 
 /// Records the steps of this test; see `traces/README.md`.

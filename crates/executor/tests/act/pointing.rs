@@ -3,7 +3,7 @@
 use cuebook_grammar::outcome::Cause;
 use serde_json::json;
 
-use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, Labs, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn dragging_works_with_mouse_events_and_with_html_drag_and_drop() {
@@ -47,6 +47,7 @@ fn swapping(how: &str, style: &str) -> String {
 
 #[tokio::test]
 async fn what_comes_to_a_point_with_the_pointer_is_not_pressed() {
+    let labs = Labs::open().await;
     let by_style = "#b[hidden] { display: block; visibility: hidden } #box:hover #b { visibility: visible }";
     let pages = [
         swapping("", by_style),
@@ -64,7 +65,7 @@ async fn what_comes_to_a_point_with_the_pointer_is_not_pressed() {
             json!({"type": "clickPoint", "point": point}),
             json!({"type": "longPressPoint", "point": point, "durationMs": 20}),
         ] {
-            let mut lab = lab(&[("/", page)]).await;
+            let mut lab = labs.lab(&[("/", page)]).await;
             let failure = failed(lab.step(json!({}), action).await);
             assert!(matches!(failure.cause, Cause::Covered | Cause::TargetStale), "{page}: {}", failure.message);
             assert!(failure.evidence.input_sent, "the pointer is there now: {page}");
@@ -75,6 +76,7 @@ async fn what_comes_to_a_point_with_the_pointer_is_not_pressed() {
 
 #[tokio::test]
 async fn a_point_is_pressed_where_only_looks_follow_the_pointer() {
+    let labs = Labs::open().await;
     let inner = "<button style='position:absolute;left:20px;top:20px;width:120px;height:40px' onclick=\"parent.document.title = 'hit'\">In</button>";
     let framed = format!(
         "<iframe srcdoc=\"{}\" style='position:fixed;inset:0;border:0'></iframe>",
@@ -101,7 +103,7 @@ async fn a_point_is_pressed_where_only_looks_follow_the_pointer() {
         framed,
     ];
     for page in &pages {
-        let mut lab = lab(&[("/", page)]).await;
+        let mut lab = labs.lab(&[("/", page)]).await;
         let post = json!([{"kind": "titleMatches", "pattern": "hit"}]);
         succeeded(lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60, "y": 40}, "post": post})).await);
     }

@@ -3,7 +3,7 @@
 use cuebook_grammar::outcome::Cause;
 use serde_json::{Value, json};
 
-use crate::lab::{css_of, failed, lab, succeeded};
+use crate::lab::{Labs, css_of, failed, lab, succeeded};
 
 fn choose(css: &str, option: Value) -> (Value, Value) {
     (json!({"it": css_of(css)}), json!({"type": "select", "targetRef": "it", "option": option}))
@@ -198,6 +198,7 @@ async fn an_option_that_is_not_shown_is_not_counted() {
 
 #[tokio::test]
 async fn a_row_that_becomes_another_as_its_field_gets_the_focus_is_not_changed() {
+    let labs = Labs::open().await;
     let row = |name: &str| format!("<tr><td>{name}<td><select><option>Guest<option>Admin</select><input type=date>");
     let page = format!(
         "<table>{}{}</table><script>addEventListener('focusin', () => {{ const [a, b] = document.querySelectorAll('td:first-child');\
@@ -213,7 +214,7 @@ async fn a_row_that_becomes_another_as_its_field_gets_the_focus_is_not_changed()
         ("select", json!({"type": "select", "targetRef": "it", "option": "Admin"})),
         ("input", json!({"type": "setValue", "targetRef": "it", "value": "2026-01-31"})),
     ] {
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let failure = failed(lab.step(of_bob(selector), step).await);
         assert_eq!(failure.cause, Cause::TargetStale, "{failure:?}");
         let values = "[...document.querySelectorAll('select, input')].map((field) => field.value).join()";

@@ -8,7 +8,7 @@ use cuebook_probe::Ask;
 use cuebook_probe::Probe;
 use serde_json::json;
 
-use crate::lab::{LOGGING, Lab, css_of, failed, lab, soon, succeeded};
+use crate::lab::{LOGGING, Lab, Labs, css_of, failed, lab, soon, succeeded};
 
 #[tokio::test]
 async fn a_target_is_found_once_or_the_step_fails() {
@@ -27,6 +27,7 @@ async fn a_target_is_found_once_or_the_step_fails() {
 
 #[tokio::test]
 async fn a_position_that_another_element_takes_is_stale() {
+    let labs = Labs::open().await;
     for moment in ["pointerover", "mousemove"] {
         let page = format!(
             "{LOGGING}<style>li {{ height: 50px }}</style>
@@ -39,7 +40,7 @@ async fn a_position_that_another_element_takes_is_stale() {
             addEventListener('click', (e) => {{ document.title += e.target.parentNode.textContent; }});
             </script>"
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let target = json!({"it": {"strategy": "css", "selector": "li button", "nth": 1}});
         let outcome = lab.step(target, json!({"type": "click", "targetRef": "it"})).await;
         assert_eq!(failed(outcome).cause, Cause::TargetStale, "{moment}");
@@ -129,6 +130,7 @@ const ROBBED: &str = "who.textContent = 'Alice'";
 
 #[tokio::test]
 async fn no_verb_acts_on_a_node_that_is_about_something_else_now() {
+    let labs = Labs::open().await;
     let end = "<p id=from draggable=true>Card</p>";
     let verbs = [
         ("<button id=it>Edit</button>", json!({"type": "click", "targetRef": "c1"})),
@@ -151,7 +153,7 @@ async fn no_verb_acts_on_a_node_that_is_about_something_else_now() {
             "{}{end}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change', 'drop', 'mouseup']) addEventListener(type, (event) => {{ acts.push(type); document.title = type; }}, true)</script>",
             row(control)
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let observation = observed(&lab, &["#it", "#from"]).await;
         lab.eval(ROBBED).await;
         let failure = failed(lab.step_on(&observation, step.clone()).await);
@@ -169,6 +171,7 @@ async fn no_verb_acts_on_a_node_that_is_about_something_else_now() {
 
 #[tokio::test]
 async fn a_target_that_becomes_another_on_hover_or_focus_is_not_hit() {
+    let labs = Labs::open().await;
     let cases = [
         (
             "pointermove",
@@ -212,7 +215,7 @@ async fn a_target_that_becomes_another_on_hover_or_focus_is_not_hit() {
             "{}<script>window.acts = []; for (const type of ['click', 'keydown', 'input', 'change']) addEventListener(type, (event) => acts.push(type), true); addEventListener({event:?}, (e) => {{ if (e.clientX !== 0) {{ {change} }} }}, true)</script>",
             row(control)
         );
-        let mut lab = lab(&[("/", &page)]).await;
+        let mut lab = labs.lab(&[("/", &page)]).await;
         let observation = observed(&lab, &["#it"]).await;
         let failure = failed(lab.step_on(&observation, step.clone()).await);
         assert_eq!(failure.cause, Cause::TargetStale, "{step}: {}", failure.message);
