@@ -34,7 +34,11 @@ pub(crate) fn of(steps: &[Value], is_end: bool, page: &Observation) -> Vec<Condi
                 conditions.push(or_gone(json!({ "kind": "checked", "target": target, "checked": kind == "check" })));
             }
             "click" | "longPress" if is_last && leads_away(step) => {
-                conditions.extend([json!({ "kind": "urlChanges" }), hidden(target)]);
+                conditions.push(json!({ "kind": "urlChanges" }));
+                // What belongs to a row goes with it; a form may come back.
+                if candidate.context.is_some() {
+                    conditions.push(hidden(target));
+                }
             }
             // What was pressed has the focus, is gone, or is called otherwise.
             "click" | "longPress" if is_last => {

@@ -119,7 +119,8 @@ impl Oracle {
             if let (Some(answer), Value::Object(members)) = (answer(request.history), &mut finish) {
                 members.insert("result".to_owned(), answer.into());
             }
-            return PlanReply::of(said(finish));
+            // An end that is not believed is no reason to begin anew.
+            return PlanReply { state: request.state.cloned(), ..PlanReply::of(said(finish)) };
         }
         // A step that failed after its input was sent may have acted: to repeat it would be a guess.
         if request.failure.is_some_and(|failure| failure.evidence.input_sent) && !is_repeatable(&steps[done]) {

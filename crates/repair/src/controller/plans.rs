@@ -143,6 +143,7 @@ impl<S: Seams> Controller<S> {
                 }
             };
             run.usage.add(reply.usage);
+            let former = run.planner_state.clone();
             if reply.state.is_some() || ahead.end.is_none() {
                 run.planner_state = reply.state;
             }
@@ -208,6 +209,11 @@ impl<S: Seams> Controller<S> {
             last_failure = match self.run_plan(run, &plan, ahead).await? {
                 // No one continues an operator's plan: it runs to its end, or it has failed.
                 PlanEnd::Dropped if draft.author == Author::Operator => return Err(dropped()),
+                // An end that is not believed is no reason for a planner to forget what it did.
+                PlanEnd::Failed(failure) if failure.cause == Cause::Unproven && run.planner_state.is_none() => {
+                    run.planner_state = former;
+                    Some(failure)
+                }
                 end => after(end)?,
             };
         }
