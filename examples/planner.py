@@ -15,7 +15,7 @@ for line in sys.stdin:
     done = [entry["step"]["type"] for entry in request["history"] if "failure" not in entry]
     login = re.search(r"as (\S+) with password (\S+)", request["goal"])
     if "click" in done:
-        steps = [{"type": "finish", "result": "logged in at " + page["url"]}]
+        steps = [{"type": "finish", "result": page["url"]}]
     elif login and ("textbox", "Password") in ids:
         steps = [
             {"type": "type", "targetRef": ids["textbox", "Email"], "text": login[1]},

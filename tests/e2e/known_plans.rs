@@ -11,7 +11,7 @@ const TASK: &str = "Type ann as Email, then press Count";
 /// A program that types `text` into the field `Email`, and finishes.
 fn types(folder: &Path, text: &str) -> Result<String> {
     let script = r#"while read -r request; do case $request in
-    *'"step":{"type":"type"'*) echo '{"type":"finish","result":"typed"}' ;;
+    *'"step":{"type":"type"'*) echo '{"type":"finish"}' ;;
     *) id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"textbox","type":"[a-z]*","label":"Email"' |
            cut -d'"' -f4)
        echo '{"type":"type","targetRef":"'$id'","text":"TEXT","explanation":"the page asked for it"}' ;;

@@ -31,6 +31,7 @@ mod planners;
 #[cfg(unix)]
 mod processes;
 mod progress;
+mod proofs;
 mod questions;
 #[cfg(unix)]
 mod record;

@@ -328,7 +328,7 @@ fn a_model_uploads_a_file_that_the_policy_declares() -> Result<()> {
             let field = listed(&prompt, "button \"Attachment\"");
             let step = match field.filter(|_| offers && is_written && !prompt.contains("| upload(")) {
                 Some(field) => json!({ "type": "upload", "targetRef": field, "files": ["cv.txt"] }),
-                None if prompt.contains("| upload(") => json!({ "type": "finish", "result": "uploaded" }),
+                None if prompt.contains("| upload(") => json!({ "type": "finish", "result": "cv.txt" }),
                 None => json!({ "type": "fail", "reason": "no file may be uploaded" }),
             };
             Some(dialect.saying(&dialect.plan(&[step])))
@@ -338,7 +338,7 @@ fn a_model_uploads_a_file_that_the_policy_declares() -> Result<()> {
         let ended = ended(&mut run_on(&shop, "/editors", "Attach my CV", &flags)?)?;
         assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
         let report = ended.json()?;
-        assert_eq!(report["answer"], "uploaded", "{dialect:?}: {report:#}");
+        assert_eq!(report["answer"], "cv.txt", "{dialect:?}: {report:#}");
         let uploads =
             report["steps"].as_array().context("steps")?.iter().filter(|one| one["action"]["type"] == "upload");
         assert_eq!(uploads.map(|one| &one["result"]).collect::<Vec<_>>(), ["ok"], "{dialect:?}: {report:#}");

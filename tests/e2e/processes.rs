@@ -19,7 +19,7 @@ fn example(name: &str) -> PathBuf {
 /// A program that presses the button `Count` once, then finishes.
 fn counts(folder: &Path) -> Result<String> {
     let script = r#"while read -r request; do case $request in
-    *'"step":{"type":"click"'*) echo '{"type":"finish","result":"pressed"}' ;;
+    *'"step":{"type":"click"'*) echo '{"type":"finish","result":"Count"}' ;;
     *) id=$(printf %s "$request" | grep -o '"id":"c[0-9]*","role":"button","type":"plain","label":"Count"' |
            cut -d'"' -f4)
        echo '{"tool":"click","args":{"id":"'$id'"},"explanation":"it counts"}' ;;
@@ -60,7 +60,7 @@ fn the_calls_of_a_run_answer_another_one() -> Result<()> {
     let again = ["run", "Press Count", "--url", &url, "--planner", "recorded", "--calls", &calls];
     let ended = shop.cuebook(&again)?;
     assert_eq!((ended.code, shop.hits("counter")), (0, 2), "{ended:?}");
-    assert_eq!(ended.json()?["answer"], "pressed");
+    assert_eq!(ended.json()?["answer"], "Count");
 
     let ended = shop.cuebook(&["run", "x", "--url", &url, "--planner", "recorded"])?;
     assert!(ended.code == 2 && ended.json()?["error"]["message"].to_string().contains("--calls"), "{ended:?}");

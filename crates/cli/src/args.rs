@@ -35,7 +35,7 @@ use values::{
     share, size, url_parser,
 };
 
-pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, ModelError};
+pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, ModelError};
 
 pub(crate) use setup::{Client, CompletionsArgs, ConfigCommand, DoctorArgs, InstallArgs, KeyArgs, ManArgs, ShowArgs};
 pub(crate) use verbs::VerbCall;

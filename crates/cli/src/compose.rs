@@ -419,6 +419,7 @@ fn conclusion(report: &RunReport) -> String {
         RunResult::Blocked => "blocked",
         RunResult::Invalid => "invalid",
         RunResult::Error => "error",
+        RunResult::Unproven => "unproven",
         RunResult::Interrupted => "interrupted",
     };
     let Some(error) = &report.error else { return result.to_owned() };

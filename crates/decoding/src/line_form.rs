@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! # Log in with the account that the task names.
+//! goal: titleMatches("Dashboard")
 //! setValue(c1,"ada")
 //! setValue(c2,credentialRef=shop)
 //! click(c3) if enabled(c3) => urlChanges("/dashboard")
@@ -12,6 +13,11 @@
 //! Invariant: emitter and reader look at this one table.
 
 use cuebook_grammar::action::ActionKind;
+
+/// Front of a line that states a condition of the goal.
+pub(super) const GOAL: &str = "goal:";
+/// Front of a line that says, as a JSON string, why the goal replaces an earlier one.
+pub(super) const GOAL_REASON: &str = "goalReason:";
 
 /// The parameters of a verb that stand first and without names, in order.
 pub(super) const fn positional(verb: ActionKind) -> &'static [&'static str] {
@@ -39,7 +45,7 @@ pub(super) const fn positional(verb: ActionKind) -> &'static [&'static str] {
         Kind::Evaluate => &["script"],
         Kind::Call => &["name", "args"],
         Kind::AcceptDialog => &["text"],
-        Kind::Finish => &["result"],
+        Kind::Finish => &["result", "from"],
         Kind::Fail => &["reason"],
         Kind::AskUser => &["question"],
         Kind::FindElements => &["selector"],

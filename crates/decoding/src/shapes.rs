@@ -1,6 +1,6 @@
 //! The sentences of a page: which verbs are left, on which candidates, with which parameters.
 //!
-//! A plan is `{version, reasoningSummary?, steps?, last}`: `steps` stay on the page, and `last` is the one
+//! A plan is `{version, reasoningSummary?, goal?, goalReason?, steps?, last}`: `goal` says what will hold when the task is done, `steps` stay on the page, and `last` is the one
 //! step that may leave it or end the task. That nothing follows a page change is so a matter of form.
 //!
 //! Several conditions may contradict each other, which is for `check` to find; a pattern always compiles.
@@ -74,6 +74,8 @@ pub const UNWRITTEN_CONDITIONS: &[(&str, &str)] =
 
 /// The most conditions on one side of a step, and in a group.
 const CONDITIONS: u32 = 3;
+/// The most places that an answer cites.
+const PLACES: u32 = 3;
 /// Characters of a pattern, and of the name of an attribute or a class.
 const PATTERN: u32 = 100;
 const NAME: u32 = 40;
@@ -93,6 +95,8 @@ pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document 
         member("version", words([PLAN_VERSION])),
         optional("reasoningSummary", Node::Text(Text::Free { min: 0, max: ground.caps.reasoning })),
     ];
+    members.push(optional("goal", shaper.goal()));
+    members.push(optional("goalReason", shaper.words()));
     if ground.caps.steps > 1 && !stay.is_empty() {
         let item = shaper.builder.define("step", Node::Union(Union::of("type", stay)));
         members.push(optional("steps", Node::Array { item: Box::new(item), min: 0, max: ground.caps.steps - 1 }));
@@ -223,6 +227,12 @@ impl Shaper<'_> {
             }
         }
         variants
+    }
+
+    /// Conditions that will hold when the task is done: the list that also stands before a step.
+    fn goal(&mut self) -> Node {
+        let item = self.condition(ConditionPlace::Now);
+        self.builder.define("before", Node::Array { item: Box::new(item), min: 0, max: CONDITIONS })
     }
 
     /// The members that every step may have.
@@ -413,7 +423,11 @@ impl Shaper<'_> {
                 vec![members]
             }
             Kind::Call => self.calls(),
-            Kind::Finish => vec![vec![optional("result", self.answer())]],
+            Kind::Finish => {
+                let place = Node::Text(Text::Free { min: 1, max: caps.words });
+                let places = Node::Array { item: Box::new(place), min: 1, max: PLACES };
+                vec![vec![optional("result", self.answer()), optional("from", places)]]
+            }
             Kind::Fail => vec![vec![member("reason", self.words())]],
             Kind::AskUser => vec![vec![member("question", Node::Text(Text::Free { min: 1, max: caps.words }))]],
             _ if !raw => Vec::new(),

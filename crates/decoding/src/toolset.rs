@@ -21,6 +21,11 @@ pub(crate) const SHARED: &[(&str, &[ActionKind])] = &[
 /// argument of this name has no thought.
 pub(crate) const THOUGHT: &str = "thought";
 
+/// The tool whose `type` may also be [`GOAL`]: its condition will hold when the task is done.
+pub(crate) const GOAL_TOOL: &str = "wait";
+/// What a call of [`GOAL_TOOL`] states a condition of the goal by. It is no step.
+pub(crate) const GOAL: &str = "goal";
+
 /// The name of the tool that a verb is called by.
 pub(crate) fn tool_of(verb: &str) -> &str {
     let holds = |verbs: &[ActionKind]| verbs.iter().any(|kind| kind.meta().name == verb);

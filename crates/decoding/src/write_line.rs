@@ -5,7 +5,7 @@ use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::step::Step;
 use serde_json::{Map, Value};
 
-use crate::line_form::{is_bare, is_bare_member, positional, positional_of_condition};
+use crate::line_form::{GOAL, GOAL_REASON, is_bare, is_bare_member, positional, positional_of_condition};
 
 /// A plan in the line form, its reasoning first. What the form has no place for (context, declared
 /// candidates, timeouts) is named among the arguments or omitted.
@@ -16,6 +16,12 @@ pub fn write_lines(draft: &PlanDraft) -> String {
         out.push_str("# ");
         out.push_str(line);
         out.push('\n');
+    }
+    for condition in draft.goal.iter().filter_map(|condition| serde_json::to_value(condition).ok()) {
+        out.push_str(&format!("{GOAL} {}\n", self::condition(&condition)));
+    }
+    if let Some(reason) = &draft.goal_reason {
+        out.push_str(&format!("{GOAL_REASON} {}\n", Value::from(reason.as_str())));
     }
     for step in &draft.steps {
         out.push_str(&write_line(step));

@@ -23,6 +23,7 @@
 mod compare;
 mod episode;
 mod error;
+mod goal;
 mod ledger;
 mod markdown;
 mod miniwob;

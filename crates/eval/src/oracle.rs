@@ -19,6 +19,7 @@ use cuebook_grammar::seam::{HistoryEntry, PlanReply, PlanRequest, PlanSink, Plan
 use serde_json::{Value, json};
 
 use crate::error::Broken;
+use crate::goal::{self, leads_away};
 use crate::paths;
 
 /// Names this alike mean the same: between 0 and 1.
@@ -82,13 +83,14 @@ fn replaced(value: &Value, find: &impl Fn(&str) -> Option<String>) -> Option<Val
 pub struct Oracle {
     script: Script,
     alike: Vec<Vec<String>>,
+    states_goals: bool,
 }
 
 impl Oracle {
     /// A planner for one task.
     #[must_use]
     pub const fn new(script: Script) -> Self {
-        Self { script, alike: Vec::new() }
+        Self { script, alike: Vec::new(), states_goals: false }
     }
 
     /// The names of each group mean the same.
@@ -96,6 +98,13 @@ impl Oracle {
     pub fn knowing(self, groups: &[Vec<String>]) -> Self {
         let plain = |group: &Vec<String>| group.iter().map(|name| normal(name)).collect();
         Self { alike: groups.iter().map(plain).collect(), ..self }
+    }
+
+    /// States in each plan what the page will show once the plan is done, as a model can that knows what it is about to
+    /// do. It does not know how the suite judges the task.
+    #[must_use]
+    pub fn stating_goals(self) -> Self {
+        Self { states_goals: true, ..self }
     }
 
     fn plan_now(&self, request: &PlanRequest<'_>) -> PlanReply {
@@ -106,7 +115,12 @@ impl Oracle {
             return memory.reading_again(request.plan, done - 1, last);
         }
         if done == steps.len() {
-            return PlanReply::of(said(json!({ "type": "finish", "result": answer(request.history) })));
+            let mut finish = json!({ "type": "finish" });
+            if let (Some(answer), Value::Object(members)) = (answer(request.history), &mut finish) {
+                members.insert("result".to_owned(), answer.into());
+            }
+            // An end that is not believed is no reason to begin anew.
+            return PlanReply { state: request.state.cloned(), ..PlanReply::of(said(finish)) };
         }
         // A step that failed after its input was sent may have acted: to repeat it would be a guess.
         if request.failure.is_some_and(|failure| failure.evidence.input_sent) && !is_repeatable(&steps[done]) {
@@ -122,8 +136,10 @@ impl Oracle {
         if ready.is_empty() {
             return memory.looking(request.plan, done, &steps[done], request.observation);
         }
+        let is_end = done + ready.len() == steps.len();
+        let goal = if self.states_goals { goal::of(&ready, is_end, request.observation) } else { Vec::new() };
         let Ok(draft) = draft(ready) else { return PlanReply::none("a step of the script is not understood") };
-        let mut reply = PlanReply::of(draft);
+        let mut reply = PlanReply::of(PlanDraft { goal, ..draft });
         reply.state = Some(memory.planning(request.plan, done, 0));
         reply
     }
@@ -146,19 +162,12 @@ fn said(step: Value) -> PlanDraft {
     draft(vec![step]).unwrap_or_else(|()| PlanDraft::of(Author::Model, Vec::new()))
 }
 
-/// Returns `true` if a step states that it opens another page.
-fn leads_away(step: &Value) -> bool {
-    let stated = step["post"].as_array().into_iter().flatten();
-    stated.map(|condition| &condition["kind"]).any(|kind| kind == "urlChanges" || kind == "newTab")
-        || ["navigate", "goBack", "goForward", "reload", "switchTab"].iter().any(|kind| step["type"] == *kind)
-}
-
 /// Returns the data of the last step that read anything, as the answer.
-fn answer(history: &[HistoryEntry]) -> String {
+fn answer(history: &[HistoryEntry]) -> Option<String> {
     match history.iter().rev().find_map(|entry| entry.data.as_ref()) {
-        None | Some(Value::Null) => "done".to_owned(),
-        Some(Value::String(text)) => text.chars().take(ANSWER).collect(),
-        Some(data) => data.to_string().chars().take(ANSWER).collect(),
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.chars().take(ANSWER).collect()),
+        Some(data) => Some(data.to_string().chars().take(ANSWER).collect()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
+use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
 use crate::episode::{EpisodeKey, EpisodeResult, Outcome, millis};
@@ -147,6 +148,8 @@ pub struct Totals {
     pub repaired: u64,
     /// Solved ones that the agent reports as failed.
     pub denied: u64,
+    /// Those whose end was not proven; of the denied and of the unsolved ones.
+    pub unproven: u64,
     /// Unsolved ones that the agent reports as done.
     pub silent_wrong: u64,
     /// Those in which something changed that should not have.
@@ -184,6 +187,7 @@ impl Totals {
             succeeded,
             repaired: count(&|result| result.is_solved() && result.repairs > 0),
             denied: count(&|result| result.denied),
+            unproven: count(&|result| result.code == Some(ErrorCode::Unproven)),
             silent_wrong: count(&|result| result.outcome == Outcome::SilentlyWrong),
             unwanted: count(&|result| !result.unwanted.is_empty()),
             rate: if episodes == 0 { 0.0 } else { float(succeeded) / float(episodes) },

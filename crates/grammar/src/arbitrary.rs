@@ -174,7 +174,7 @@ enums! {
     Placement: InView OffView;
     ProblemKind: Request Redirect Validation Alert Gesture;
     RiskLevel: Low Medium High;
-    RunResult: Ok Failed Blocked Invalid Error Interrupted;
+    RunResult: Ok Failed Blocked Invalid Error Unproven Interrupted;
     Scope: View Full;
     SentField: Card Password OneTimeCode;
     Stage: Bind Confirm Resolve Precondition Actionability Act Postcondition;
@@ -197,8 +197,8 @@ structs! {
     Step { action, pre, post, timeout_ms, explanation, estimated_risk, confidence, }
     PlanContext { task, allowed_domains, viewport, }
     PlanDraft {
-        version = version(PLAN_VERSION), context, candidates, steps, plan_id, reasoning_summary, autonomy_level,
-        author = Just(Author::Model),
+        version = version(PLAN_VERSION), context, candidates, goal, goal_reason, steps, plan_id,
+        reasoning_summary, autonomy_level, author = Just(Author::Model),
     }
     Violation { code, path, message, rule, }
 

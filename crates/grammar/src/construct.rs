@@ -123,7 +123,7 @@ impl Finish {
     /// Ends the task with this answer.
     #[must_use]
     pub fn with(result: &str) -> Self {
-        Self { result: Some(LongText::cut(result)) }
+        Self { result: Some(LongText::cut(result)), from: None }
     }
 }
 

@@ -92,6 +92,8 @@ words! {
         InputLost = "inputLost",
         /// A request of the run that changes something is not answered.
         EffectPending = "effectPending",
+        /// The task is said to be done, and nothing shows it: the goal does not hold, or the answer stands nowhere.
+        Unproven = "unproven",
     }
 }
 

@@ -45,6 +45,8 @@ pub enum RunResult {
     Invalid,
     /// No usable browser or model, or the machinery broke.
     Error,
+    /// The planner says that the task is done, and nothing shows it.
+    Unproven,
     /// It was interrupted before its end, as by Ctrl-C.
     Interrupted,
 }
@@ -59,6 +61,7 @@ impl RunResult {
             Self::Invalid => 2,
             Self::Error => 3,
             Self::Blocked => 4,
+            Self::Unproven => 5,
             Self::Interrupted => 130,
         }
     }
@@ -440,4 +443,17 @@ pub struct Conclusion {
     /// The page on which it was decided, if the log has that: if nothing ran between the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<ObservationId>,
+    /// Conditions of the goal, with their verdicts at the end; empty if no plan stated any. Vacuous are those that held
+    /// when the goal was stated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<Judged>,
+    /// The facts on which they were judged: the page now, and what the steps of the run caused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_facts: Option<Facts>,
+    /// Why a later plan replaced an earlier goal, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_reason: Option<ShortText>,
+    /// What was not shown; absent if the end was proven, or needed no proof.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<String>,
 }

@@ -13,7 +13,7 @@ use crate::record::{Failure, StepOrigin, StepRecord, StepResult};
 use crate::step::Step;
 
 /// The version of the report format, raised by the same rule as that of the record.
-pub const REPORT_VERSION: &str = "1.5";
+pub const REPORT_VERSION: &str = "1.6";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, REPORT_VERSION)
@@ -59,7 +59,7 @@ error_codes! {
         TargetNotFound TargetAmbiguous TargetStale NotVisible NotStable NotEnabled NotEditable NotInView Covered
         NavigationFailed HttpError PreconditionFailed PostconditionFailed DeadlineExceeded
         ConfirmationDenied DialogOpen PageCrashed BrowserGone Unsupported EffectUnknown
-        InputLost EffectPending
+        InputLost EffectPending Unproven
     }
     violations {
         Malformed UnsupportedVersion EmptyPlan TooManySteps UnknownTarget AmbiguousTarget UnsupportedVerb

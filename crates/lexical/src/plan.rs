@@ -503,7 +503,7 @@ impl Plan<'_> {
         };
         match doubt {
             Some(doubt) => self.ask(state, &format!("{doubt}: is the task done anyway?"), PendingQuestion::Concern),
-            None => self.end(Action::Finish(Finish { result: None })),
+            None => self.end(Action::Finish(Finish { result: None, from: None })),
         }
     }
 }

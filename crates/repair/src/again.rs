@@ -33,7 +33,7 @@ pub(crate) fn is_seen_to_fail(condition: &Condition, page: &Observation) -> bool
 }
 
 /// Returns `true` if an observation has the facts that this kind of condition needs.
-fn is_told(condition: &Condition) -> bool {
+pub(crate) fn is_told(condition: &Condition) -> bool {
     use Condition as C;
     match condition {
         C::Visible(_)
@@ -66,7 +66,7 @@ fn sample(condition: &Condition, page: &Observation) -> Sample {
 }
 
 /// Returns the facts about a target that the page shows; `None` if the page does not show them.
-fn facts_of(target: &TargetRef, page: &Observation) -> Option<TargetFacts> {
+pub(crate) fn facts_of(target: &TargetRef, page: &Observation) -> Option<TargetFacts> {
     let id = target.candidate_id()?;
     let Some(candidate) = page.candidate(id) else {
         let is_whole = page.truncated.is_none_or(|cut| cut.off_view == 0 && cut.candidates == 0 && cut.elements == 0);

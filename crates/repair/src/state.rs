@@ -6,6 +6,7 @@ use std::time::Instant;
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::facts::EventFacts;
 use cuebook_grammar::id::{ObservationId, PageId};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Late, StepSuccess};
@@ -17,7 +18,9 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use crate::budget::Budgets;
+use crate::goal::{JudgedGoal, KeptGoal};
 use crate::lineage::Lineage;
+use crate::read_texts::ReadTexts;
 use crate::request::{RunRequest, Work};
 use crate::stuck::StuckDetector;
 
@@ -34,6 +37,8 @@ pub(crate) struct Ending {
     pub(crate) conclusion: Option<Conclusion>,
     /// Consequences of the steps after the last of them.
     pub(crate) late: Late,
+    /// The goal as it was judged last.
+    pub(crate) goal: JudgedGoal,
 }
 
 /// The state of a run.
@@ -76,6 +81,16 @@ pub(crate) struct RunState {
     /// The planner's memory, the note that it wants to read again, redacted.
     pub(crate) memory: Option<String>,
     pub(crate) ending: Ending,
+    /// Conditions that the plans say will hold in the end.
+    pub(crate) goal: KeptGoal,
+    /// Texts of the pages of the run, for what an answer is looked up in.
+    pub(crate) texts: ReadTexts,
+    /// Requests, dialogs, downloads and tabs that its steps caused.
+    pub(crate) caused: EventFacts,
+    /// Entries of the history that opened the page, before anything was planned.
+    pub(crate) opened: usize,
+    /// How often an end was not proven.
+    pub(crate) unproven: u32,
     /// Questions that a person agreed to ahead, for a whole plan.
     pub(crate) agreed: Vec<String>,
     pub(crate) deadline: Deadline,
@@ -108,6 +123,11 @@ impl RunState {
             planner_state: None,
             memory: None,
             ending: Ending::default(),
+            goal: KeptGoal::default(),
+            texts: ReadTexts::default(),
+            caused: EventFacts::default(),
+            opened: 0,
+            unproven: 0,
             agreed: Vec::new(),
             deadline: Deadline::after(Instant::now(), budgets.run),
         }
@@ -124,6 +144,7 @@ impl RunState {
             kept: self.kept,
             reports: mem::take(&mut self.reports),
             lineage: mem::take(&mut self.lineage),
+            texts: mem::take(&mut self.texts),
             usage: self.usage,
             plans: self.plans,
             ending: mem::take(&mut self.ending),

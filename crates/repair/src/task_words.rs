@@ -1,6 +1,6 @@
-//! Secrets that a task names in words, before anything was typed.
+//! Words of a task: the secrets that it names before anything was typed, and its request for a change.
 //!
-//! Invariant: rather too much is left out than too little, and no known value is needed for it.
+//! Invariant: rather too much is left out as secret than too little, and no known value is needed for it.
 
 use cuebook_grammar::secret::MASK;
 
@@ -58,9 +58,186 @@ fn split(task: &str) -> (String, Vec<&str>) {
     (out, hidden)
 }
 
+/// Verbs by which a task asks for a change, at the beginning of one of its parts.
+const CHANGING: [&str; 124] = [
+    "accept",
+    "add",
+    "agree",
+    "answer",
+    "apply",
+    "archive",
+    "ask",
+    "book",
+    "buy",
+    "call",
+    "cancel",
+    "change",
+    "check",
+    "choose",
+    "clear",
+    "click",
+    "close",
+    "complete",
+    "confirm",
+    "copy",
+    "correct",
+    "create",
+    "decline",
+    "delete",
+    "deselect",
+    "disable",
+    "dismiss",
+    "double-click",
+    "download",
+    "drag",
+    "drop",
+    "duplicate",
+    "edit",
+    "empty",
+    "enable",
+    "enter",
+    "expand",
+    "export",
+    "fill",
+    "follow",
+    "forward",
+    "give",
+    "go",
+    "hold",
+    "insert",
+    "invite",
+    "join",
+    "leave",
+    "like",
+    "log",
+    "login",
+    "make",
+    "mark",
+    "move",
+    "navigate",
+    "open",
+    "order",
+    "pay",
+    "pick",
+    "play",
+    "post",
+    "press",
+    "publish",
+    "purchase",
+    "put",
+    "raise",
+    "rate",
+    "register",
+    "reject",
+    "remove",
+    "rename",
+    "reply",
+    "reserve",
+    "reset",
+    "retweet",
+    "ring",
+    "save",
+    "schedule",
+    "scroll",
+    "select",
+    "send",
+    "set",
+    "share",
+    "sign",
+    "sort",
+    "start",
+    "stop",
+    "submit",
+    "subscribe",
+    "switch",
+    "take",
+    "tick",
+    "toggle",
+    "track",
+    "type",
+    "uncheck",
+    "unsubscribe",
+    "update",
+    "upload",
+    "use",
+    "write",
+    "ändere",
+    "bestelle",
+    "drücke",
+    "entferne",
+    "erstelle",
+    "klicke",
+    "lege",
+    "lösche",
+    "melde",
+    "öffne",
+    "schicke",
+    "schreibe",
+    "sende",
+    "setze",
+    "speichere",
+    "trage",
+    "wähle",
+    "supprime",
+    "supprimez",
+    "cliquez",
+    "ouvrez",
+    "elimina",
+    "borra",
+];
+
+/// Words before the verb of a request.
+const POLITE: [&str; 9] = ["please", "now", "then", "and", "also", "bitte", "first", "finally", "next"];
+
+/// Returns `true` if a task asks for a change, as far as its words say: a part of it begins with a verb that does one.
+/// What it quotes asks for nothing.
+pub(crate) fn asks_for_change(task: &str) -> bool {
+    let lower = task.to_lowercase();
+    let mut quotes = lower.split('"');
+    let mut unquoted = String::new();
+    while let Some(outside) = quotes.next() {
+        unquoted.push_str(outside);
+        unquoted.push_str(if quotes.next().is_some() { "\u{1a}" } else { "" });
+    }
+    let mut parts = unquoted
+        .split([',', '.', ';', ':', '\n', '?', '!'])
+        .flat_map(|part| part.split(" and "))
+        .flat_map(|part| part.split(" then "));
+    parts.any(|part| {
+        let mut words = part.split_whitespace().skip_while(|word| POLITE.contains(word));
+        let (first, second) = (words.next().unwrap_or_default(), words.next());
+        // To check whether something is so changes nothing.
+        let asks = first == "check" && matches!(second, Some("if" | "whether" | "that" | "what" | "how"));
+        !asks && CHANGING.contains(&first)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{passwords, without_passwords};
+    use super::{asks_for_change, passwords, without_passwords};
+
+    #[test]
+    fn a_task_asks_for_a_change_if_a_part_of_it_begins_with_such_a_verb() {
+        for task in [
+            "Delete the invoice INV-1",
+            "Please press Save",
+            "Find the invoice and delete it",
+            "Wait until the parcel can be tracked, and track it",
+            "Lösche die Rechnung",
+            "In the quick order, choose Notebook",
+        ] {
+            assert!(asks_for_change(task), "{task}");
+        }
+        for task in [
+            "What is the door code?",
+            "Check whether \"Paid, delete\" is shown",
+            "How many orders are open?",
+            "Read the price",
+            "",
+        ] {
+            assert!(!asks_for_change(task), "{task}");
+        }
+    }
 
     #[test]
     fn an_instruction_is_kept_without_the_password_that_it_names() {

@@ -87,6 +87,10 @@ pub(crate) struct EvalRunArgs {
     /// obeys-page or any, with the share of its answers that have the error [default: 0.2]
     #[arg(long, value_name = "ERROR[:SHARE]")]
     pub(crate) errors: Option<Errors>,
+    /// Let the oracle state goals, which the end of a run is judged by: stated, or wrong with the share of plans whose
+    /// goal is wrong, such as wrong:0.3
+    #[arg(long, value_name = "GOALS")]
+    pub(crate) goals: Option<Goals>,
     /// Compare with the results in this directory, and exit with 1 if these are worse
     #[arg(long, value_name = "DIR")]
     pub(crate) baseline: Option<PathBuf>,
@@ -161,6 +165,32 @@ pub(crate) struct Errors {
     pub(crate) kinds: Vec<ModelError>,
     /// The share of answers that have one of them.
     pub(crate) share: f64,
+}
+
+/// Goals of the planner `oracle`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Goals {
+    /// The share of plans whose goal is wrong.
+    pub(crate) wrong: f64,
+}
+
+impl fmt::Display for Goals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.wrong > 0.0 { write!(f, "wrong:{}", self.wrong) } else { f.write_str("stated") }
+    }
+}
+
+impl FromStr for Goals {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = match text.split_once(':') {
+            None if text == "stated" => Some(0.0),
+            Some(("wrong", share)) => share.parse().ok().filter(|share| (0.0..=1.0).contains(share)),
+            _ => None,
+        };
+        wrong.map(|wrong| Self { wrong }).ok_or_else(|| format!("expected stated or wrong:SHARE, saw {text:?}"))
+    }
 }
 
 impl fmt::Display for Errors {

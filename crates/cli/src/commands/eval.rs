@@ -20,7 +20,7 @@ use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_repair::Budgets;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, PlannerArg};
+use crate::args::{EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, PlannerArg};
 use crate::browser::launch_options;
 use crate::engines;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -52,6 +52,9 @@ struct Settings {
     /// The kinds of errors that were put into answers, and their share.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "modelErrors")]
     errors: Option<String>,
+    /// Goals of the planner `oracle`; absent if it states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    goals: Option<String>,
 }
 
 /// Document that `--json` prints, and `summary.json` holds.
@@ -98,6 +101,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
         repair: !args.no_repair,
         drift: args.drift.as_ref().map(ToString::to_string),
         errors: args.errors.as_ref().map(ToString::to_string),
+        goals: args.goals.map(|goals| goals.to_string()),
     };
     keep_settings(&args.out, &settings)?;
     if let Some(dir) = args.baseline.as_deref().filter(|_| args.ratchet) {
@@ -116,13 +120,15 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     let tally = Tally::default();
     let (runs, budgets) = (args.out.join(RUNS), budgets(args.no_repair));
     let layers = |builder: AgentBuilder, assignment: &Assignment| -> Result<AgentBuilder, BoxError> {
-        let planner = source.planner(assignment)?;
+        let planner = source.planner(assignment, args.goals)?;
         let builder = builder.runs_in(&runs).budgets(budgets);
+        let wrong_goals = args.goals.map_or(0.0, |goals| goals.wrong);
         Ok(match &args.errors {
-            None => builder.planner(planner),
-            Some(errors) => builder.planner(Simulated {
+            None if wrong_goals <= 0.0 => builder.planner(planner),
+            errors => builder.planner(Simulated {
                 planner,
                 errors: errors.clone(),
+                wrong_goals,
                 tally: tally.clone(),
                 state: Mutex::new(State::seeded(assignment.mixed_seed())),
             }),
@@ -280,11 +286,12 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
 }
 
 impl Source {
-    fn planner(&self, assignment: &Assignment) -> Result<Box<dyn BoxedPlanner>, BoxError> {
+    fn planner(&self, assignment: &Assignment, goals: Option<Goals>) -> Result<Box<dyn BoxedPlanner>, BoxError> {
         match (self, &assignment.script, &assignment.suite.planner) {
             (Self::Config(config), _, _) => Ok(config.planner()?),
             (Self::Oracle, Some(script), _) => {
-                Ok(Box::new(Oracle::new(script.clone()).knowing(&assignment.suite.alike)))
+                let oracle = Oracle::new(script.clone()).knowing(&assignment.suite.alike);
+                Ok(Box::new(if goals.is_some() { oracle.stating_goals() } else { oracle }))
             }
             (Self::Oracle, None, Some(words)) => {
                 let mut config = PlannerConfig::new(Engine::Process);

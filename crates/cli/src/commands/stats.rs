@@ -138,6 +138,7 @@ fn table(stats: &Stats, prices: &[Price]) -> String {
         ("blocked", runs.blocked),
         ("invalid", runs.invalid),
         ("error", runs.error),
+        ("unproven", runs.unproven),
         ("interrupted", runs.interrupted),
         ("cut off", runs.cut_off),
     ];

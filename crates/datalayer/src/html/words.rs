@@ -12,6 +12,7 @@ pub(super) fn result_of(run: &Run, is_running: bool) -> &'static str {
         Some(RunResult::Blocked) => "blocked",
         Some(RunResult::Invalid) => "invalid",
         Some(RunResult::Error) => "error",
+        Some(RunResult::Unproven) => "unproven",
         Some(RunResult::Interrupted) => "interrupted",
         None if is_running => "running",
         None => "cutOff",
@@ -28,7 +29,7 @@ pub(super) fn sign(result: &str) -> &'static str {
     match result {
         "ok" => "✓",
         "running" => "●",
-        "blocked" | "skipped" | "interrupted" | "cutOff" => "!",
+        "blocked" | "unproven" | "skipped" | "interrupted" | "cutOff" => "!",
         _ => "✗",
     }
 }

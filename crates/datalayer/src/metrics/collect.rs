@@ -131,6 +131,7 @@ impl Ends {
             Some(RunResult::Blocked) => &mut self.runs.blocked,
             Some(RunResult::Invalid) => &mut self.runs.invalid,
             Some(RunResult::Error) => &mut self.runs.error,
+            Some(RunResult::Unproven) => &mut self.runs.unproven,
             Some(RunResult::Interrupted) => &mut self.runs.interrupted,
             None => &mut self.runs.cut_off,
         };

@@ -15,6 +15,7 @@ impl Summary {
             ("blocked", self.runs.blocked),
             ("invalid", self.runs.invalid),
             ("error", self.runs.error),
+            ("unproven", self.runs.unproven),
             ("interrupted", self.runs.interrupted),
             ("cutOff", self.runs.cut_off),
         ];

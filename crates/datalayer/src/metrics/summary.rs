@@ -57,6 +57,8 @@ pub struct Runs {
     pub invalid: u64,
     /// Runs in which the machinery broke.
     pub error: u64,
+    /// Runs whose planner said that the task is done, which nothing showed.
+    pub unproven: u64,
     /// Runs that were interrupted.
     pub interrupted: u64,
     /// Logs without an end.

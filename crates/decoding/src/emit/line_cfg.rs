@@ -22,7 +22,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A thought, the steps, the last step, each in a line.
+    /// A thought, the goal, the steps, the last step, each in a line.
     fn root(&self) -> Expression {
         let Node::Object(list) = &self.document.root else { return Expression::Sequence(Vec::new()) };
         let end = || Expression::literal("\n");
@@ -32,6 +32,15 @@ impl Writer<'_> {
                 ("reasoningSummary", Node::Text(Text::Free { max, .. })) => {
                     let thought = Expression::Repeat(Box::new(Expression::Class(Class::InLine)), 1, *max);
                     parts.push(Expression::Sequence(vec![Expression::literal("# "), thought, end()]).optional());
+                }
+                ("goal", node) => {
+                    let Node::Array { item, max, .. } = self.document.resolve(node) else { continue };
+                    let line = Expression::Sequence(vec![Expression::literal("goal: "), self.value(item), end()]);
+                    parts.push(Expression::Repeat(Box::new(line), 0, *max));
+                }
+                ("goalReason", node) => {
+                    let reason = vec![Expression::literal("goalReason: "), self.value(node), end()];
+                    parts.push(Expression::Sequence(reason).optional());
                 }
                 ("steps", Node::Array { item, max, .. }) => {
                     let line = Expression::Sequence(vec![self.value(item), end()]);

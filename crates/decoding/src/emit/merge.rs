@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::emission::Loss;
 use super::schema_writer::{Style, Writer};
 use crate::ir::{Document, Member, Node, Presence, Text, Union, Variant};
-use crate::toolset::{THOUGHT, tool_of, tool_of_registered, verbs_of};
+use crate::toolset::{GOAL, GOAL_TOOL, THOUGHT, tool_of, tool_of_registered, verbs_of};
 
 /// One tool before a provider's wrapping: a verb, several verbs that share it, or a registered action.
 pub(super) struct Tool {
@@ -60,6 +60,11 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
         if verbs_of(&name).is_some() {
             members.insert(0, verb_among(&variants));
         }
+        if name == GOAL_TOOL
+            && let Some(Member { node: Node::Enum(verbs), .. }) = members.first_mut()
+        {
+            verbs.push(GOAL.into());
+        }
         let mut members: Vec<Member> = members
             .into_iter()
             .map(|member| Member { node: without_choices(document, &member.node), ..member })
@@ -79,7 +84,11 @@ pub(super) fn tools(document: &Document, style: Style) -> (Vec<Tool>, Vec<Loss>)
         {
             parameters.insert("$defs".to_owned(), Value::Object(definitions));
         }
-        tools.push(Tool { name, description: described(&variants), parameters });
+        let mut description = described(&variants);
+        if name == GOAL_TOOL {
+            description.push_str(". goal(condition): No step, but what will hold when the task is done");
+        }
+        tools.push(Tool { name, description, parameters });
     }
     lost.extend(writer.lost);
     (tools, lost.into_iter().collect())

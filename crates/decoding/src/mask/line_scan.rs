@@ -40,6 +40,12 @@ impl LineScan {
                 self.step = Some(OpenStep { position, from: 0, head: TAG.as_bytes().to_vec() });
             }
         }
+        // A condition of the goal: no step.
+        if self.at == At::Verb && byte == b':' {
+            self.step = None;
+            self.steps = self.steps.saturating_sub(1);
+            self.at = At::Rest;
+        }
         let head = self.step.as_mut().map(|step| &mut step.head)?;
         self.at = match (self.at, byte) {
             (At::Verb | At::Id, byte) if byte.is_ascii_alphanumeric() => {

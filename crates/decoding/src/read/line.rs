@@ -1,15 +1,15 @@
 //! The line form: a verb and its arguments a line, with an optional condition on either side.
 //!
-//! Lines that begin with `#` are the reasoning; blank lines mean nothing. See `line_form` for the syntax.
+//! Lines that begin with `#` are the reasoning, those with `goal:` conditions that will hold when the task is done; blank lines mean nothing. See `line_form` for the syntax.
 
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::plan::{Author, MAX_STEPS, PlanDraft, Violations};
+use cuebook_grammar::plan::{Author, MAX_GOAL, MAX_STEPS, PlanDraft, Violations};
 use cuebook_grammar::wire::{self, LongText};
 use serde_json::{Map, Value};
 
 use super::json;
 use super::malformed::malformed;
-use crate::line_form::{positional, positional_of_condition};
+use crate::line_form::{GOAL, GOAL_REASON, positional, positional_of_condition};
 
 /// Deviation of a dialect from the line form that the reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(super) struct LineError {
 
 pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> {
     let mut steps = Vec::new();
+    let mut goal = Vec::new();
+    let mut reason = None;
     let mut reasoning = String::new();
     let mut violations = Vec::new();
     for line in text.trim_start_matches('\u{feff}').lines() {
@@ -42,6 +44,23 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
                 reasoning.push('\n');
             }
             reasoning.push_str(thought.trim());
+            continue;
+        }
+        if let Some(stated) = line.strip_prefix(GOAL) {
+            if goal.len() > MAX_GOAL {
+                continue;
+            }
+            match condition(stated) {
+                Ok(condition) => goal.push(condition),
+                Err(error) => violations.push(malformed(format!("/goal/{}", goal.len()), error.to_string())),
+            }
+            continue;
+        }
+        if let Some(stated) = line.strip_prefix(GOAL_REASON) {
+            match serde_json::from_str::<String>(stated.trim()) {
+                Ok(said) => reason = Some(said),
+                Err(error) => violations.push(malformed("/goalReason", format!("expected a JSON string: {error}"))),
+            }
             continue;
         }
         let index = steps.len() + violations.len();
@@ -59,17 +78,38 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
     if steps.is_empty() {
         return Err(vec![malformed("/steps", "there is no line with a step")].into());
     }
-    let mut draft = json::draft(Value::Object(Map::from_iter([("steps".to_owned(), steps.into())])), author)?;
+    let mut plan = Map::from_iter([("steps".to_owned(), steps.into())]);
+    if !goal.is_empty() {
+        plan.insert("goal".to_owned(), goal.into());
+    }
+    if let Some(reason) = reason {
+        plan.insert("goalReason".to_owned(), reason.into());
+    }
+    let mut draft = json::draft(Value::Object(plan), author)?;
     draft.reasoning_summary = (!reasoning.is_empty()).then(|| LongText::cut(&reasoning));
     Ok(draft)
 }
 
 /// The word before the first bracket, if the first line that says something begins with one.
 pub(super) fn first_verb(text: &str) -> Option<&str> {
-    let is_said = |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```");
+    let is_said =
+        |line: &&str| !line.is_empty() && !line.starts_with('#') && !is_goal(line) && !line.starts_with("```");
     let (verb, _) = text.lines().map(str::trim).find(is_said)?.split_once('(')?;
     let verb = verb.trim_end();
     (!verb.is_empty() && verb.chars().all(is_word)).then_some(verb)
+}
+
+/// Returns `true` if a line is about the goal.
+pub(crate) fn is_goal(line: &str) -> bool {
+    line.starts_with(GOAL) || line.starts_with(GOAL_REASON)
+}
+
+/// A condition of the goal.
+fn condition(text: &str) -> Result<Value, LineError> {
+    let mut cursor = Cursor { text, at: 0, habits: &[] };
+    let condition = cursor.condition(0)?;
+    cursor.space();
+    if cursor.rest().is_empty() { Ok(condition) } else { Err(cursor.error("the end of the line")) }
 }
 
 /// One line, as a step object.

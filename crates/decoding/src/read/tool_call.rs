@@ -11,20 +11,23 @@ use serde_json::{Map, Value};
 
 use super::json;
 use super::malformed::malformed;
-use crate::toolset::{THOUGHT, registered_of, verbs_of};
+use crate::toolset::{GOAL, GOAL_TOOL, THOUGHT, registered_of, verbs_of};
 
 /// Reads the calls, in order, as the steps of one plan; text beside them and the thoughts among
 /// their arguments are its reasoning.
 pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violations> {
     let mut found = DecodedCalls::default();
     found.collect(value, "", 0);
-    if found.steps.is_empty() && found.violations.is_empty() {
+    if found.steps.is_empty() && found.goal.is_empty() && found.violations.is_empty() {
         found.violations.push(malformed("", "there is no tool call"));
     }
     if !found.violations.is_empty() {
         return Err(found.violations.into());
     }
-    let plan = Map::from_iter([("steps".to_owned(), Value::Array(found.steps))]);
+    let mut plan = Map::from_iter([("steps".to_owned(), Value::Array(found.steps))]);
+    if !found.goal.is_empty() {
+        plan.insert("goal".to_owned(), Value::Array(found.goal));
+    }
     let mut draft = json::draft(Value::Object(plan), author)?;
     // A paragraph for each.
     let said: Vec<&str> = found.said.iter().map(|said| said.trim()).filter(|said| !said.is_empty()).collect();
@@ -37,6 +40,7 @@ pub(super) fn read(value: &Value, author: Author) -> Result<PlanDraft, Violation
 #[derive(Default)]
 struct DecodedCalls {
     steps: Vec<Value>,
+    goal: Vec<Value>,
     said: Vec<String>,
     violations: Vec<Violation>,
 }
@@ -101,6 +105,13 @@ impl DecodedCalls {
                 if is_own && let Some(Value::String(thought)) = arguments.get(THOUGHT) {
                     self.said.push(thought.clone());
                     arguments.remove(THOUGHT);
+                }
+                if name == GOAL_TOOL && arguments.get("type").is_some_and(|kind| kind == GOAL) {
+                    match arguments.remove("condition") {
+                        Some(condition @ Value::Object(_)) => self.goal.push(condition),
+                        _ => self.violations.push(malformed(field, "expected a `condition` that will hold in the end")),
+                    }
+                    return;
                 }
                 match step(name, arguments) {
                     Ok(step) => self.steps.push(Value::Object(step)),

@@ -218,14 +218,16 @@ fn a_plan_of_llama_cpp_has_its_thought_first_and_its_last_step_last() {
 fn has_its_thought_first(target: Target) {
     let spec = specialise(&page(3), &policy());
     let emission = emit(target, spec.document());
-    let parts = json!(["version", "reasoningSummary", "steps", "last"]);
+    let parts = json!(["version", "reasoningSummary", "goal", "goalReason", "steps", "last"]);
     assert_eq!(json_of(&emission)["required"], parts);
     assert_eq!(
         json_of(&emission)["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
         parts.as_array().unwrap().iter().collect::<Vec<_>>()
     );
     let schema = jsonschema::draft202012::new(json_of(&emission)).unwrap();
-    let plan = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": { "type": "finish" } });
+    let plan = json!({
+        "version": "1.0", "reasoningSummary": "", "goal": [], "goalReason": "", "steps": [], "last": { "type": "finish" },
+    });
     assert!(schema.is_valid(&plan));
     assert!(takes(&page(3), &plan.to_string()), "it is a sentence in every dialect");
 }
@@ -452,7 +454,9 @@ fn every_kind_of_extract_is_written_but_those_listed() {
     let takes = |query: Value| {
         let plan = json!({ "version": "1.0", "last": { "type": "extract", "query": query } });
         let text = plan.to_string();
-        let full = json!({ "version": "1.0", "reasoningSummary": "", "steps": [], "last": plan["last"] });
+        let full = json!({
+            "version": "1.0", "reasoningSummary": "", "goal": [], "goalReason": "", "steps": [], "last": plan["last"],
+        });
         let mut all = vec![accepts(&masks, &spec, &text), schema.is_valid(&full), judge.accepts(&text)];
         // It takes any characters for a pattern.
         assert!(!all[0] || ebnf.accepts(&text), "{text}");
@@ -573,7 +577,9 @@ fn every_dialect_with_conditions_takes_the_articles_login_plan() {
             let takes = match target {
                 Target::JsonSchema | Target::Ollama | Target::Compatible => {
                     // The latter two require the parts of a plan that may be empty.
-                    let mut whole = json!({ "version": "1.0", "reasoningSummary": "", "steps": [] });
+                    let mut whole = json!({
+                        "version": "1.0", "reasoningSummary": "", "goal": [], "goalReason": "", "steps": [],
+                    });
                     whole.as_object_mut().unwrap().extend(plan.as_object().unwrap().clone());
                     jsonschema::draft202012::is_valid(json_of(&emission), &whole)
                 }

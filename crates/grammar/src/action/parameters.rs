@@ -312,6 +312,8 @@ bodies! {
     Finish {
         /// The answer, where the task asks for one.
         result?: LongText,
+        /// Where the answer stands, or what it is computed from: ids of candidates, or texts and rows as they are written.
+        from?: Vec<ShortText>,
     }
     /// The task cannot be done.
     Fail {

@@ -11,13 +11,13 @@ use crate::effect::EffectClass;
 use crate::id::TargetRef;
 use crate::locator::Locator;
 use crate::observation::Observation;
-use crate::plan::draft::{Author, MAX_STEPS, MODEL_STEPS, PlanDraft};
+use crate::plan::draft::{Author, MAX_GOAL, MAX_STEPS, MODEL_STEPS, PlanDraft};
 use crate::plan::support::{fitting, support_violation};
 use crate::plan::violation::{Violation, ViolationCode, Violations};
 use crate::policy::{Policy, Rule};
 use crate::step::Step;
 use crate::text_match::Pattern;
-use crate::wire::UrlText;
+use crate::wire::{ShortText, UrlText};
 
 /// A condition, and whether the plan stated it or the check added it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,8 @@ pub struct Plan {
     pub(super) author: Author,
     pub(super) candidates: BTreeMap<TargetRef, Locator>,
     pub(super) steps: Vec<CheckedStep>,
+    pub(super) goal: Vec<Condition>,
+    pub(super) goal_reason: Option<ShortText>,
     pub(super) policy: Policy,
     /// Steps that were changed after their author wrote them: consent to the plan does not cover them.
     pub(super) amended: BTreeSet<usize>,
@@ -87,6 +89,24 @@ impl Plan {
     #[must_use]
     pub fn steps(&self) -> &[CheckedStep] {
         &self.steps
+    }
+
+    /// Author of the plan.
+    #[must_use]
+    pub const fn author(&self) -> Author {
+        self.author
+    }
+
+    /// Conditions that the plan says will hold when the task is done; empty if it states none.
+    #[must_use]
+    pub fn goal(&self) -> &[Condition] {
+        &self.goal
+    }
+
+    /// Why the goal replaces what earlier plans stated, if it does.
+    #[must_use]
+    pub const fn goal_reason(&self) -> Option<&ShortText> {
+        self.goal_reason.as_ref()
     }
 
     /// The policy under which the plan was checked, with the plan's own profile if that is more careful.
@@ -149,6 +169,7 @@ impl PlanDraft {
             }
         }
         self.check_declared(&mut violations);
+        self.check_goal(observation, &policy, &mut violations);
         let mut whereabouts = Whereabouts::default();
         let mut ended_at = None;
         let mut steps = Vec::with_capacity(self.steps.len());
@@ -178,11 +199,47 @@ impl PlanDraft {
                 author: self.author,
                 candidates: self.candidates.clone(),
                 steps,
+                goal: self.goal.clone(),
+                goal_reason: self.goal_reason.clone(),
                 policy,
                 amended: BTreeSet::new(),
             })
         } else {
             Err(violations.into())
+        }
+    }
+
+    /// The conditions of the goal are judged at the end of the run and at once, on the page and on all that the run
+    /// caused. What says nothing of either is refused.
+    fn check_goal(&self, observation: &Observation, policy: &Policy, violations: &mut Vec<Violation>) {
+        if self.goal.len() > MAX_GOAL {
+            let message = format!("{} conditions are more than the limit of {MAX_GOAL}", self.goal.len());
+            violations.push(Violation::new(ViolationCode::InvalidCondition, "/goal", message));
+            return;
+        }
+        let mut checker = StepCheck { draft: self, observation, policy, path: String::new(), violations };
+        checker.conditions("goal", &self.goal);
+        for (index, condition) in self.goal.iter().enumerate() {
+            let field = format!("goal/{index}");
+            checker.without_limit("a goal", &field, condition);
+            let mut is_idle = false;
+            condition.visit(&mut |part| {
+                is_idle |= matches!(part, Condition::AnyEffect(_) | Condition::NetworkIdle(_) | Condition::Becomes(_));
+            });
+            // A model's grammar has them; they are left out of what is kept.
+            if is_idle && self.author == Author::Operator {
+                let message = "expected what holds when the task is done: `anyEffect`, `networkIdle` and `becomes` are \
+                               about one step";
+                checker.report(ViolationCode::VacuousCondition, &field, message);
+            }
+            for target in condition.targets() {
+                let is_known = self.candidates.contains_key(target)
+                    || target.candidate_id().and_then(|id| observation.candidate(id)).is_some();
+                if !is_known {
+                    let message = format!("`{target}` is neither observed nor declared");
+                    checker.report(ViolationCode::UnknownTarget, &field, message);
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::condition::Condition;
 use crate::geometry::ViewportSize;
 use crate::id::TargetRef;
 use crate::locator::Locator;
@@ -26,6 +27,9 @@ pub const MAX_STEPS: usize = 200;
 
 /// The most steps of a model's plan: it is to look at the page again before more.
 pub(crate) const MODEL_STEPS: usize = 20;
+
+/// Upper bound of the conditions of a plan's goal.
+pub const MAX_GOAL: usize = 20;
 
 /// Who wrote a plan. Never on the wire: the caller states it when a draft is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,6 +73,13 @@ pub struct PlanDraft {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "candidates_schema")]
     pub candidates: BTreeMap<TargetRef, Locator>,
+    /// Conditions that will all hold when the task is done; `anyOf` states alternatives. At most [`MAX_GOAL`]. The run keeps
+    /// those of the first plan that states any, and later plans add to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<Condition>,
+    /// Why `goal` replaces what earlier plans stated, instead of adding to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_reason: Option<ShortText>,
     /// Steps in order of execution.
     pub steps: Vec<Step>,
     /// A name for the plan.
@@ -118,6 +129,8 @@ impl PlanDraft {
             version: PLAN_VERSION.to_owned(),
             context: None,
             candidates: BTreeMap::new(),
+            goal: Vec::new(),
+            goal_reason: None,
             steps,
             plan_id: None,
             reasoning_summary: None,
@@ -217,7 +230,7 @@ pub(super) mod lenient {
     pub(super) fn plan(plan: Object) -> Object {
         let mut plan = camel_members(plan);
         plan.entry("version").or_insert_with(|| PLAN_VERSION.into());
-        for member in ["steps", "context"] {
+        for member in ["steps", "goal", "context"] {
             if let Some(value) = plan.get_mut(member) {
                 deep(value);
             }

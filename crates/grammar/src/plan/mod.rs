@@ -16,5 +16,5 @@ mod violation;
 pub use bind::{BoundStep, BoundTarget};
 pub use check::{CheckedStep, Plan, StatedCondition};
 pub use draft::lenient::members as lenient;
-pub use draft::{Author, MAX_STEPS, PLAN_VERSION, PlanContext, PlanDraft};
+pub use draft::{Author, MAX_GOAL, MAX_STEPS, PLAN_VERSION, PlanContext, PlanDraft};
 pub use violation::{Violation, ViolationCode, Violations, listed};

@@ -53,6 +53,15 @@ impl PlanDraft {
             violations.push(Violation::new(ViolationCode::InvalidArgument, format!("/candidates/{name}"), message));
         }
         let mut bound = BTreeMap::new();
+        for (index, condition) in self.goal.iter().enumerate() {
+            let undeclared = condition.targets().into_iter().filter(|target| !self.candidates.contains_key(*target));
+            for id in undeclared.filter_map(TargetRef::candidate_id) {
+                match counterpart(id, former, live) {
+                    Ok(found) => drop(bound.insert(id, found)),
+                    Err((code, message)) => violations.push(Violation::new(code, format!("/goal/{index}"), message)),
+                }
+            }
+        }
         for (index, id) in self.observed_ids() {
             match counterpart(id, former, live) {
                 Ok(found) => drop(bound.insert(id, found)),
@@ -65,6 +74,12 @@ impl PlanDraft {
         let mut plan = self.clone();
         for step in &mut plan.steps {
             step.retarget(&|target| match target.candidate_id().and_then(|id| bound.get(&id)) {
+                Some(found) => TargetRef::from(*found),
+                None => target.clone(),
+            });
+        }
+        for condition in &mut plan.goal {
+            condition.retarget(&|target| match target.candidate_id().and_then(|id| bound.get(&id)) {
                 Some(found) => TargetRef::from(*found),
                 None => target.clone(),
             });

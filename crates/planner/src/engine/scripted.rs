@@ -100,7 +100,7 @@ impl Planner for Scripted {
             return Ok(PlanReply { usage, note, ..PlanReply::default() });
         }
         let draft = if spent {
-            let finish = Action::Finish(Finish { result: None });
+            let finish = Action::Finish(Finish { result: None, from: None });
             PlanDraft::of(Author::Operator, vec![Step::from(finish)])
         } else {
             self.draft.clone()

@@ -10,7 +10,7 @@ use cuebook_decoding::write_line;
 use cuebook_grammar::calendar;
 use cuebook_grammar::candidate::Capability;
 use cuebook_grammar::id::CandidateId;
-use cuebook_grammar::outcome::{Judged, StepFailure};
+use cuebook_grammar::outcome::{Cause, Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::{Boxes, Overflow, TextOptions, cut, one_line, quoted, text};
 use cuebook_grammar::seam::{Exemplar, HistoryEntry, PlanRequest, RemainingBudget, Stuck};
@@ -238,7 +238,10 @@ pub(super) fn now(request: &PlanRequest<'_>) -> String {
 /// The failure that the plan has to repair, with its facts, and its conditions as the page meets them now.
 pub(super) fn failure(failure: &StepFailure, now: &[Judged]) -> String {
     let facts = &failure.facts;
-    let mut out = vec!["The last step failed, and repairs did not help".to_owned()];
+    let mut out = vec![match failure.cause {
+        Cause::Unproven => "You said that the task is done, which nothing shows".to_owned(),
+        _ => "The last step failed, and repairs did not help".to_owned(),
+    }];
     out.push(data(&format!("{}: {}", failure.cause.as_str(), one_line(&failure.message, 400))));
     let mut put = |name: &str, text: &str| {
         if !text.is_empty() {

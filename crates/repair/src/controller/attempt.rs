@@ -19,6 +19,7 @@ use super::consent::Asking;
 use super::end::{Attempt, Stop, ended_by};
 use super::layers::Seams;
 use super::run::Controller;
+use crate::goal;
 use crate::history;
 use crate::ladder::cause_of;
 use crate::pace;
@@ -112,7 +113,7 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Routes an action to its owner.
-    async fn dispatch(
+    pub(super) async fn dispatch(
         &mut self,
         run: &mut RunState,
         bound: &BoundStep,
@@ -265,6 +266,8 @@ impl<S: Seams> Controller<S> {
         };
         self.pace.note(effects, Instant::now());
         run.stuck.note_effects(effects);
+        goal::note_effects(&mut run.caused, effects);
+        run.texts.note_step(bound.action());
         let record = recording::kept(recording::record(input, &outcome), self.redactor.as_ref())
             .map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         let ticket = match begun {
@@ -278,6 +281,7 @@ impl<S: Seams> Controller<S> {
         self.listener.event(RunEvent::StepEnded(&record));
         let planned = place.plan_index.and_then(|index| run.planned(index));
         run.lineage.note_step(&record);
+        run.texts.note_data(record.data.as_ref());
         run.history.push(history::entry(&record, planned));
         Ok(match outcome {
             StepOutcome::Succeeded(success) => {

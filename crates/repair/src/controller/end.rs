@@ -81,6 +81,7 @@ pub(super) fn ended_by(failure: &StepFailure) -> Stop {
     let result = match failure.cause {
         cause if cause.is_block() => RunResult::Blocked,
         Cause::BrowserGone => RunResult::Error,
+        Cause::Unproven => RunResult::Unproven,
         _ => RunResult::Failed,
     };
     Stop::Ended { result, error: Some(RunError::new(failure.cause, failure.message.clone())), answer: None }

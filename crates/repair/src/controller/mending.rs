@@ -56,7 +56,9 @@ impl<S: Seams> Controller<S> {
         index: usize,
         failure: &StepFailure,
     ) -> Result<Mended, Stop> {
-        let is_hopeless = failure.cause.is_block() || is_final(failure.cause) || failure.cause == Cause::EffectUnknown;
+        let is_hopeless = failure.cause.is_block()
+            || is_final(failure.cause)
+            || matches!(failure.cause, Cause::EffectUnknown | Cause::Unproven);
         if run.mendings_left == 0 || is_hopeless {
             return Ok(Mended::No);
         }

@@ -17,6 +17,7 @@ mod look;
 mod mending;
 mod open;
 mod plans;
+mod proof;
 mod run;
 mod steps;
 

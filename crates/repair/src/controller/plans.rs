@@ -70,11 +70,18 @@ impl<S: Seams> Controller<S> {
         };
         run.plan_id = Some(draft.plan_id.clone().unwrap_or_else(|| ShortText::cut(&format!("p{}", run.plans))));
         self.listener.event(RunEvent::Planned(&plan));
+        if !plan.goal().is_empty() {
+            let page = self.current(run).await?;
+            self.take_goal(run, &plan, &page);
+        }
         match self.run_from(run, &plan, 0).await? {
-            PlanEnd::Completed => match self.finish(run).await? {
-                Some(failure) => Err(ended_by(&failure)),
-                None => Ok(()),
-            },
+            PlanEnd::Completed => {
+                let against = match self.finish(run).await? {
+                    None => self.proven(run, &plan, None).await?,
+                    failure => failure,
+                };
+                against.map_or(Ok(()), |failure| Err(ended_by(&failure)))
+            }
             PlanEnd::Dropped => Err(dropped()),
             PlanEnd::Failed(failure) => Err(ended_by(&failure)),
         }
@@ -136,6 +143,7 @@ impl<S: Seams> Controller<S> {
                 }
             };
             run.usage.add(reply.usage);
+            let former = run.planner_state.clone();
             if reply.state.is_some() || ahead.end.is_none() {
                 run.planner_state = reply.state;
             }
@@ -148,6 +156,7 @@ impl<S: Seams> Controller<S> {
                 let at = whole.as_ref().and_then(|_| ahead.ran.len().checked_sub(1));
                 let ran = whole.unwrap_or_else(|| PlanDraft::of(Author::Model, std::mem::take(&mut ahead.ran)));
                 if let Ok(plan) = ran.check(&observation, &run.request.policy) {
+                    self.take_goal(run, &plan, &observation);
                     note_repetition(run, &plan, &observation)?;
                     if let Some(at) = at {
                         end = self.mended_from(run, &plan, end, at).await?;
@@ -195,10 +204,16 @@ impl<S: Seams> Controller<S> {
                 run.plan_id = Some(id);
             }
             self.listener.event(RunEvent::Planned(&plan));
+            self.take_goal(run, &plan, &observation);
             note_repetition(run, &plan, &observation)?;
             last_failure = match self.run_plan(run, &plan, ahead).await? {
                 // No one continues an operator's plan: it runs to its end, or it has failed.
                 PlanEnd::Dropped if draft.author == Author::Operator => return Err(dropped()),
+                // An end that is not believed is no reason for a planner to forget what it did.
+                PlanEnd::Failed(failure) if failure.cause == Cause::Unproven && run.planner_state.is_none() => {
+                    run.planner_state = former;
+                    Some(failure)
+                }
                 end => after(end)?,
             };
         }
@@ -335,6 +350,7 @@ impl<S: Seams> Controller<S> {
         match self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await? {
             ConfirmReply::Yes(Some(answer)) => {
                 let step = Step::from(Action::AskUser(AskUser { question: ShortText::cut(&request.question) }));
+                run.texts.note_data(Some(&Value::String(answer.clone())));
                 run.history.push(HistoryEntry { data: Some(Value::String(answer)), ..HistoryEntry::of(step) });
                 Ok(())
             }
@@ -388,9 +404,22 @@ impl<S: Seams> Controller<S> {
     /// Runs the steps of a plan from one on. How that ended, and at which step.
     async fn run_unmended(&mut self, run: &mut RunState, plan: &Plan, from: usize) -> Result<(PlanEnd, usize), Stop> {
         for index in from..plan.steps().len() {
-            let ends = plan.steps().get(index).is_some_and(|checked| matches!(checked.step.action, Action::Finish(_)));
-            if ends && let Some(failure) = self.finish(run).await? {
-                return Ok((PlanEnd::Failed(failure), index));
+            if let Some(Action::Finish(finish)) = plan.steps().get(index).map(|checked| &checked.step.action) {
+                let against = match self.finish(run).await? {
+                    Some(failure) => Some(failure),
+                    None => match self.proven(run, plan, Some(finish)).await {
+                        Ok(failure) => failure,
+                        Err(stop) => {
+                            if matches!(stop, Stop::Ended { .. }) {
+                                self.conclude(run, plan, index)?;
+                            }
+                            return Err(stop);
+                        }
+                    },
+                };
+                if let Some(failure) = against {
+                    return Ok((PlanEnd::Failed(failure), index));
+                }
             }
             if let Some(end) = self.control_step(run, plan, index).await? {
                 return Err(end);
@@ -421,6 +450,24 @@ impl<S: Seams> Controller<S> {
         skips
     }
 
+    /// Keeps for the log how the planner, or a plan with a goal, ends the task.
+    fn conclude(&self, run: &mut RunState, plan: &Plan, index: usize) -> Result<(), Stop> {
+        let Some(checked) = plan.steps().get(index) else { return Ok(()) };
+        if !matches!(run.request.work, Work::Task(_)) && run.goal.is_empty() {
+            return Ok(());
+        }
+        let judged = run.ending.goal.clone();
+        run.ending.conclusion = Some(Conclusion {
+            step: self.clean(checked.step.clone())?,
+            observation: run.kept.filter(|_| index == 0),
+            goal: judged.judged,
+            goal_facts: judged.facts,
+            goal_reason: run.goal.reason().cloned().map(|reason| self.clean(reason)).transpose()?,
+            unproven: judged.unproven,
+        });
+        Ok(())
+    }
+
     /// Carries out what belongs to the loop itself: finish, fail, askUser.
     pub(super) async fn control_step(
         &mut self,
@@ -429,10 +476,8 @@ impl<S: Seams> Controller<S> {
         index: usize,
     ) -> Result<Option<Stop>, Stop> {
         let Some(checked) = plan.steps().get(index) else { return Ok(None) };
-        let ends = matches!(checked.step.action, Action::Finish(_) | Action::Fail(_));
-        if ends && matches!(run.request.work, Work::Task(_)) {
-            let observation = run.kept.filter(|_| index == 0);
-            run.ending.conclusion = Some(Conclusion { step: self.clean(checked.step.clone())?, observation });
+        if matches!(checked.step.action, Action::Finish(_) | Action::Fail(_)) {
+            self.conclude(run, plan, index)?;
         }
         match &checked.step.action {
             Action::Finish(finish) => {
@@ -447,6 +492,7 @@ impl<S: Seams> Controller<S> {
                 let reply = self.interrupt.guard(self.layers.confirm().confirm(&request, deadline)).await?;
                 match reply {
                     ConfirmReply::Yes(Some(answer)) => {
+                        run.texts.note_data(Some(&Value::String(answer.clone())));
                         run.history.push(HistoryEntry {
                             data: Some(Value::String(answer)),
                             planned: run.planned(u32::try_from(index).unwrap_or(u32::MAX)),

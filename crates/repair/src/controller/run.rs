@@ -240,6 +240,7 @@ impl<S: Seams> Controller<S> {
                 }
             }
         }
+        run.opened = run.history.len();
         Ok(())
     }
 }

@@ -100,6 +100,7 @@ pub(super) struct Trial {
     plans: Plans,
     pub(super) writes: VecDeque<Vec<Write>>,
     acts: Acts,
+    pub(super) task: &'static str,
     pub(super) budgets: Budgets,
     pub(super) policy: Policy,
     pub(super) interrupt: Interrupt,
@@ -131,6 +132,7 @@ impl Trial {
             plans: Box::new(|_| PlanReply::none("no more plans")),
             writes: VecDeque::new(),
             acts: Box::new(|_, _| done()),
+            task: "buy a pencil",
             budgets: Budgets::default(),
             policy: Policy::default().starting_at(SHOP).unwrap(),
             interrupt: Interrupt::default(),
@@ -164,7 +166,8 @@ impl Trial {
 
     /// `run` with a task.
     pub(super) async fn run(self) -> (RunReport, Arc<Mutex<Shop>>) {
-        self.work(Work::Task("buy a pencil".to_owned())).await
+        let task = Work::Task(self.task.to_owned());
+        self.work(task).await
     }
 
     /// `exec` of these steps.
@@ -195,7 +198,7 @@ impl Trial {
         (reports, shop)
     }
 
-    async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
+    pub(super) async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
         let (mut controller, request, shop) = self.controller(work);
         (controller.run(request).await, shop)
     }

@@ -3,6 +3,7 @@
 mod ahead;
 mod fakes;
 mod mending;
+mod proof;
 mod thinking;
 
 use std::sync::Mutex;
@@ -324,7 +325,8 @@ fn asked(shop: &Mutex<Shop>) -> (usize, usize) {
 #[tokio::test]
 async fn a_page_that_checks_the_browser_is_waited_for_then_left_to_the_person() {
     let check = Some(Challenge::Interstitial);
-    let stage = Fake::new(&[SAVE]).planning(|_| finish());
+    let mut stage = Fake::new(&[SAVE]).planning(|_| finish());
+    stage.task = "look at the shop";
     stage.shop().challenges = [check, check, None].into();
     let (report, shop) = stage.run().await;
     assert_eq!(report.result, RunResult::Ok);

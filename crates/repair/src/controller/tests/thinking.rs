@@ -42,6 +42,7 @@ async fn what_is_left_of_the_budgets_is_said() {
 /// A model that writes no plan, then finishes.
 fn babbling(profile: Profile, answer: ConfirmReply) -> Fake {
     let mut stage = Fake::new(&[SAVE]).planning(|_| finish());
+    stage.task = "look at the shop";
     stage.writes.push_back(vec![Write::Nonsense]);
     stage.policy = Policy::new(profile).starting_at(SHOP).unwrap();
     stage.shop().answers.push_back(answer);
