@@ -172,7 +172,9 @@ def publish(options: argparse.Namespace, block: str, text: str) -> None:
 
 
 def run_harness(main: Callable[[], int]) -> None:
-    """Runs a harness and ends the process: with 1 if it falls short, with 2 if it could not do its work."""
+    """Runs a harness and ends the process: with 1 if it falls short, with 2 if it could not do its work. One that is told to
+    end still ends what it started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         sys.exit(main())
     except (HarnessError, subprocess.CalledProcessError) as error:

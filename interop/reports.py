@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Records four runs on the built-in site, writes their pages and the page of all of them, serves the page of one, and has axe
-look at each.
+"""Records four runs on the built-in site, writes their pages and the page of all of them, serves the pages of two, and of
+a session that goes on meanwhile, and has axe look at each.
 
 Every page is looked at in a wide and a narrow window, light and dark. `axe-core` and Playwright come from npm, into a folder
 below `target/interop`. Standard library only here.
@@ -8,11 +8,13 @@ below `target/interop`. Standard library only here.
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from common import (
@@ -32,6 +34,8 @@ RUN_LIMIT = 300.0
 # A plan has at most 200 steps, and longer runs need a model: the entries of such a plan are repeated.
 PLAN = 200
 LONG = 500
+# Runs whose pages are also served.
+SERVED = ("failing", "repaired")
 HERE = Path(__file__).parent
 
 
@@ -107,14 +111,46 @@ def report(options: argparse.Namespace, runs: list[str], page: Path) -> None:
 
 
 @contextmanager
-def served(options: argparse.Namespace, run: Path) -> Iterator[str]:
-    """The address of the page of a run."""
-    command = [options.cuebook, "view", str(run), "--json"]
+def served(options: argparse.Namespace, run: str) -> Iterator[str]:
+    """The address of the page of a run, or of a session."""
+    command = [options.cuebook, "view", run, "--json"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
         try:
             yield json.loads(server.stdout.readline())["url"]
         finally:
             server.terminate()
+
+
+@contextmanager
+def session(options: argparse.Namespace, origin: str, work: Path) -> Iterator[str]:
+    """The name of a session in which somebody works meanwhile."""
+    name = f"report-{os.getpid()}"
+    is_over = threading.Event()
+    commands = [
+        ["open", f"{origin}/login"],
+        ["type", "label=Email", "ann"],
+        ["open", f"{origin}/counter"],
+        ["click", 'button "Count"'],
+        ["wait", "--time", "2"],
+    ]
+
+    def work_on() -> None:
+        while not is_over.is_set():
+            for command in commands:
+                run_cuebook(options.cuebook, [*command, "-s", name, "--json"], options.chrome, RUN_LIMIT)
+
+    start = ["start", "-s", name, "--watch", "--out", str(work / "sessions"), "--json"]
+    answer = run_cuebook(options.cuebook, start, options.chrome, RUN_LIMIT)
+    if answer.exit_code != 0:
+        raise HarnessError(f"no session: {answer.complaints}")
+    person = threading.Thread(target=work_on)
+    person.start()
+    try:
+        yield name
+    finally:
+        is_over.set()
+        person.join()
+        run_cuebook(options.cuebook, ["close", "-s", name, "--json"], options.chrome, RUN_LIMIT)
 
 
 def looked_at(options: argparse.Namespace, pages: list[str]) -> list[list[str]]:
@@ -138,10 +174,13 @@ def main() -> int:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     with built_in_site(options.cuebook) as origin:
-        pages = record(options, origin, work)
-    run = next((work / "runs" / "repaired").iterdir())
-    with served(options, run) as url:
-        rows = looked_at(options, [*map(str, pages), f"{work / 'live.html'}={url}"])
+        pages = [str(page) for page in record(options, origin, work)]
+        with ExitStack() as stack:
+            goes_on = stack.enter_context(session(options, origin, work))
+            shown = {"session": goes_on, **{name: str(next((work / "runs" / name).iterdir())) for name in SERVED}}
+            for name, run in shown.items():
+                pages.append(f"{work / f'live-{name}.html'}={stack.enter_context(served(options, run))}")
+            rows = looked_at(options, pages)
     text = table(["page", "rules that passed", "violations", "wider than the window", "requests"], rows)
     publish(options, "axe", text)
     bad = [row[0] for row in rows if any(cell != "0" for cell in row[2:])]

@@ -47,7 +47,11 @@ enum Harness {
     Masks,
     /// The packages of this platform, installed by npm
     Packages,
-    /// Every tool of `cuebook mcp`, by another client, and the same work beside Playwright MCP; only if it is named
+    /// Every tool of `cuebook mcp` and the tasks in Django's admin, by clients of PyPI and npm
+    McpClients,
+    /// Clients, sessions and Chrome, each killed 100 times; takes half an hour, so only if it is named
+    Killed,
+    /// Pages of three sizes and a form, by MCP and by commands, beside three other tools; only if it is named
     Mcp,
     /// Episodes a minute beside `BrowserGym`'s loop over the same tasks; takes half an hour, so only if it is named
     Browsergym,
@@ -55,7 +59,7 @@ enum Harness {
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 9] = [
+    const DRIVING: [Self; 11] = [
         Self::Django,
         Self::Sentences,
         Self::Exports,
@@ -63,11 +67,13 @@ impl Harness {
         Self::Planner,
         Self::Masks,
         Self::Packages,
+        Self::McpClients,
+        Self::Killed,
         Self::Mcp,
         Self::Browsergym,
     ];
-    /// Those that compare times with other software, in a release build.
-    const COMPARING: [Self; 2] = [Self::Mcp, Self::Browsergym];
+    /// Those that take long, in a release build.
+    const LONG: [Self; 3] = [Self::Killed, Self::Mcp, Self::Browsergym];
 
     fn title(self) -> &'static str {
         match self {
@@ -79,7 +85,9 @@ impl Harness {
             Self::Planner => "Planner in Python",
             Self::Masks => "Token masks",
             Self::Packages => "Packages",
-            Self::Mcp => "MCP servers",
+            Self::McpClients => "Clients of MCP",
+            Self::Killed => "Killed processes",
+            Self::Mcp => "Beside other tools",
             Self::Browsergym => "Beside BrowserGym",
         }
     }
@@ -87,7 +95,7 @@ impl Harness {
     /// The document that names it, and that its table goes to, relative to the root of the workspace.
     fn document(self) -> &'static str {
         match self {
-            Self::Types | Self::Django => "docs/interop.md",
+            Self::Types | Self::Django | Self::McpClients | Self::Killed => "docs/interop.md",
             Self::Exports => "docs/export.md",
             Self::Planner => "docs/planners.md",
             Self::Packages => "docs/installing.md",
@@ -106,6 +114,8 @@ impl Harness {
             Self::Planner => "interop/planner.py",
             Self::Masks => "interop/masks.py",
             Self::Packages => "interop/packages.py",
+            Self::McpClients => "interop/mcp_clients.py",
+            Self::Killed => "interop/killed.py",
             Self::Mcp => "interop/mcp_servers.py",
             Self::Browsergym => "interop/browsergym_loop.py",
         }
@@ -116,7 +126,7 @@ impl Harness {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let is_wanted = |harness: &Harness| match arguments.only {
         Some(only) => only == *harness,
-        None => !Harness::COMPARING.contains(harness),
+        None => !Harness::LONG.contains(harness),
     };
     let mut short = Vec::new();
     if is_wanted(&Harness::Types)
@@ -131,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let cuebook = if driving.contains(&Harness::Exports) {
             // `query` is built nowhere else.
             build_whole_cuebook()?
-        } else if driving.iter().any(|harness| Harness::COMPARING.contains(harness)) {
+        } else if driving.iter().any(|harness| Harness::LONG.contains(harness)) {
             build_cuebook_as(BuildProfile::Release)?
         } else {
             build_cuebook()?

@@ -17,6 +17,8 @@ use crate::process::{self, Process};
 
 const PREFIX: &str = "profile-";
 const SUFFIX: &str = ".lock";
+/// Chrome's link to the socket by which a second start finds the first.
+const SOCKET: &str = "SingletonSocket";
 /// After this, a lock that nobody holds and that names nobody belongs to a process that was killed while it wrote it.
 const STARTING: Duration = Duration::from_secs(60);
 
@@ -95,7 +97,7 @@ impl ProfileDir {
 
 impl Drop for ProfileDir {
     fn drop(&mut self) {
-        if let Err(error) = remove_dir(&self.path) {
+        if let Err(error) = remove_profile(&self.path) {
             // The lock stays, so that the next sweep tries again.
             tracing::debug!(%error, "profile not removed");
             return;
@@ -157,7 +159,21 @@ fn create_private(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
-/// Removes a directory that dying processes may still write to.
+/// Removes a profile that dying processes may still write to, and the folder outside of it that Chrome has its socket in,
+/// which stays if it is killed.
+fn remove_profile(path: &Path) -> io::Result<()> {
+    let socket = fs::read_link(path.join(SOCKET)).ok().filter(|socket| socket.ends_with(SOCKET));
+    remove_dir(path)?;
+    if let Some(folder) = socket.as_deref().and_then(Path::parent) {
+        for file in [SOCKET, "SingletonCookie"] {
+            // A browser that ended in good order has removed them.
+            let _ = fs::remove_file(folder.join(file));
+        }
+        let _ = fs::remove_dir(folder);
+    }
+    Ok(())
+}
+
 fn remove_dir(path: &Path) -> io::Result<()> {
     let until = Instant::now() + Duration::from_secs(2);
     loop {
@@ -211,7 +227,7 @@ pub fn sweep(profile_root: &Path) -> io::Result<SweepReport> {
         } else if kind.is_dir() && path.is_dir() && !root.join(format!("{name}{SUFFIX}")).exists() {
             // A profile never is without its lock: a dying process of a browser made the directory again.
             report.killed += kill_all(&process::using_profile(&path));
-            report.removed += usize::from(remove_dir(&path).is_ok());
+            report.removed += usize::from(remove_profile(&path).is_ok());
         }
     }
     Ok(report)
@@ -254,7 +270,7 @@ fn sweep_one(lock_path: &Path, report: &mut SweepReport) {
         leaders.push(browser.pid);
     }
     report.killed += kill_all(&leaders);
-    if remove_dir(&profile).is_ok() {
+    if remove_profile(&profile).is_ok() {
         report.removed += 1;
         let _ = fs::remove_file(lock_path);
     }
@@ -308,6 +324,28 @@ mod tests {
         fs::write(root.path().join("profile-x.lock"), serde_json::to_vec(&lock).unwrap()).unwrap();
         assert_eq!(sweep(root.path()).unwrap(), SweepReport { removed: 1, ..SweepReport::default() });
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_of_the_socket_of_a_killed_browser_goes_with_its_profile_and_nothing_else_there() {
+        use std::os::unix::fs::symlink;
+
+        let (root, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folders = ["org.chromium.x", "kept"].map(|name| beside.path().join(name));
+        for (folder, link) in folders.iter().zip(["SingletonSocket", "other"]) {
+            fs::create_dir(folder).unwrap();
+            for file in ["SingletonSocket", "SingletonCookie", "other"] {
+                fs::write(folder.join(file), "").unwrap();
+            }
+            if link == "SingletonSocket" {
+                fs::remove_file(folder.join("other")).unwrap();
+            }
+            let profile = ProfileDir::create(root.path()).unwrap();
+            symlink(folder.join(link), profile.path().join("SingletonSocket")).unwrap();
+        }
+        assert!(!folders[0].exists());
+        assert_eq!(fs::read_dir(&folders[1]).unwrap().count(), 3, "a link to something else is not followed");
     }
 
     #[test]

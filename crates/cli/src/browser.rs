@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cuebook::egress::Uncontained;
 use cuebook::environment::{self, FromEnv as _};
 use cuebook::network::drift::DISABLED_FEATURES;
 use cuebook::{AgentError, BrowserSource, Containment, Contexts, Tab, launch_under};
@@ -81,7 +82,10 @@ async fn emulated(tab: Tab, args: &BrowserArgs) -> Result<Tab, Refusal> {
 }
 
 fn refused(error: &AgentError) -> Refusal {
-    let hint = if matches!(error, AgentError::Uncontained(_)) { "; --direct starts it without the proxy" } else { "" };
+    // One that died, or did not answer, says nothing against the proxy.
+    let is_uncontained = matches!(error, AgentError::Uncontained(why) if !matches!(why,
+        Uncontained::Page(_) | Uncontained::CommandLine(_) | Uncontained::Script(_) | Uncontained::Late));
+    let hint = if is_uncontained { "; --direct starts it without the proxy" } else { "" };
     Refusal::unusable(ErrorCode::NoBrowser, format!("{}{hint}", with_sources(error)))
 }
 

@@ -117,7 +117,7 @@ pub async fn self_test(
     if let Some(namespace) = namespace
         && !browser.process_id().is_some_and(|process| namespace.holds(process).unwrap_or(false))
     {
-        return Err(Uncontained::Outside);
+        return Err(if browser.is_alive() { Uncontained::Outside } else { PageError::Gone.into() });
     }
     let (stun, http) = inside(namespace, || {
         let (stun, http) = (StdUdp::bind((Ipv4Addr::LOCALHOST, 0))?, StdListener::bind((Ipv4Addr::LOCALHOST, 0))?);

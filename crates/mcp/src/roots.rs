@@ -39,8 +39,10 @@ impl Roots {
     fn within(&self, path: &str) -> Result<String, String> {
         let refused = |why: &str| {
             let folders: Vec<String> = self.0.iter().map(|root| root.display().to_string()).collect();
-            let folders = if folders.is_empty() { "none of a file system".to_owned() } else { folders.join(", ") };
-            format!("{} {why}: the roots of the client are {folders}", quoted(path, 200))
+            match &folders[..] {
+                [] => format!("{} {why}: the client has roots, and lists no folder of this machine", quoted(path, 200)),
+                folders => format!("{} {why}: the roots of the client are {}", quoted(path, 200), folders.join(", ")),
+            }
         };
         let first = self.0.first().ok_or_else(|| refused("is in no root"))?;
         let whole = first.join(path);
@@ -201,7 +203,7 @@ mod tests {
             assert!(roots.within(&path).unwrap_err().contains("the roots of the client are"), "{path}");
         }
         let none = Roots::of(["https://a.test/"].into_iter());
-        assert!(none.within("a.txt").unwrap_err().contains("none of a file system"));
+        assert!(none.within("a.txt").unwrap_err().contains("lists no folder"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::render::{cut, one_line, quoted};
-use cuebook_grammar::report::{ErrorCode, RunError, RunReport, StepReport};
+use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, StepReport};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +43,13 @@ pub struct Answer {
     pub pictures: Vec<Picture>,
     /// The report of the steps of this call.
     pub report: Option<Box<RunReport>>,
+    /// The browser is gone, whatever the steps came to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_browser_gone: bool,
+}
+
+pub(crate) fn is_of_gone_browser(report: &RunReport) -> bool {
+    report.error.as_ref().is_some_and(|error| error.code == ErrorCode::BrowserGone)
 }
 
 /// A picture in the folder of the run.
@@ -65,8 +72,12 @@ impl Answer {
     /// Returns `true` if the browser is gone, so that the session can only be ended.
     #[must_use]
     pub fn is_last(&self) -> bool {
-        let error = self.report.as_ref().and_then(|report| report.error.as_ref());
-        error.is_some_and(|error| error.code == ErrorCode::BrowserGone)
+        self.is_browser_gone || self.report.as_ref().is_some_and(|report| is_of_gone_browser(report))
+    }
+
+    /// A page that cannot be seen.
+    pub(crate) fn unseen(failure: &RunFailure) -> Self {
+        Self { is_browser_gone: is_of_gone_browser(&failure.report), ..Self::failed(failure.to_string()) }
     }
 
     /// Adds the page as it is now; its address only where that is another one than was shown.

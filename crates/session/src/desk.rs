@@ -16,7 +16,7 @@ use cuebook_grammar::wire::SelectorText;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use crate::answer::{Answer, why_not};
+use crate::answer::{Answer, is_of_gone_browser, why_not};
 use crate::call::{Call, Request};
 use crate::context::{self, Files};
 use crate::tabs::Tabs;
@@ -117,6 +117,7 @@ impl Desk {
                 if *error != why {
                     error.push_str(&format!("\n{why}"));
                 }
+                answer.is_browser_gone = is_of_gone_browser(&failure.report);
                 answer.report.get_or_insert(failure.report);
                 return;
             }
@@ -199,7 +200,7 @@ impl Desk {
         }
         let page = match self.session.look(Scope::Full).await {
             Ok(page) => page,
-            Err(failure) => return Answer::failed(failure.to_string()),
+            Err(failure) => return Answer::unseen(&failure),
         };
         let checked =
             PlanDraft::read_value(plan, Author::Model).and_then(|draft| draft.check(&page, self.session.policy()));
@@ -285,7 +286,7 @@ impl Desk {
     async fn name_tabs(&mut self) -> Answer {
         match self.session.look(Scope::View).await {
             Ok(now) => self.tabs.note(&now),
-            Err(failure) => return Answer::failed(failure.to_string()),
+            Err(failure) => return Answer::unseen(&failure),
         }
         Answer { tabs: self.tabs.lines(), ..Answer::default() }
     }
@@ -303,7 +304,7 @@ impl Desk {
     async fn close_tab(&mut self, name: Option<String>) -> Answer {
         // The positions of tabs are those of the page as it is now.
         if let Err(failure) = self.session.look(Scope::View).await.map(|now| self.tabs.note(&now)) {
-            return Answer::failed(failure.to_string());
+            return Answer::unseen(&failure);
         }
         let step = match name {
             None => json!({ "type": "closeTab" }),

@@ -102,10 +102,10 @@ impl Registry {
         file.write_all(&serde_json::to_vec(entry)?)
     }
 
-    /// Removes a session of this process. Another one may have its name by now.
+    /// Removes a session of this process, whose socket its server has removed: another one may have its name by now.
     pub fn leave(&self, name: &str) {
         if self.read(name).is_some_and(|entry| entry.process == std::process::id()) {
-            self.sweep(name);
+            self.remove(name, &["json", "log"]);
         }
     }
 
@@ -114,9 +114,13 @@ impl Registry {
     }
 
     fn sweep(&self, name: &str) {
-        for extension in ["sock", "json", "log"] {
+        self.remove(name, &["sock", "json", "log"]);
+    }
+
+    fn remove(&self, name: &str, extensions: &[&str]) {
+        for extension in extensions {
             if let Ok(path) = self.file(name, extension) {
-                // Another one may have swept it.
+                // Another one may have removed it.
                 std::fs::remove_file(path).ok();
             }
         }

@@ -42,10 +42,15 @@ impl Shared {
     /// Ends the session, and returns the folder of its log. The name of the socket is free from then on.
     async fn end(&self) -> Option<String> {
         let log = self.handle.close().await;
+        self.free_name();
+        log
+    }
+
+    /// Whoever comes now starts another session of this name.
+    fn free_name(&self) {
         if let Some(socket) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
             std::fs::remove_file(socket).ok();
         }
-        log
     }
 }
 
@@ -140,6 +145,9 @@ async fn attend(shared: Arc<Shared>, connection: UnixStream) {
             ServerMessage::Answer { answer } => answer.is_last(),
             _ => false,
         };
+        if is_last {
+            shared.free_name();
+        }
         let written = write(&mut to, &reply).await;
         if is_last {
             shared.ended.send_replace(true);

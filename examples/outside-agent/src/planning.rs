@@ -82,7 +82,7 @@ fn steps(observation: &Observation) -> Vec<Step> {
         steps.push(press(button));
     } else if observation.candidates.iter().any(|candidate| candidate.name == Thing::BackToShop.name()) {
         let result = Some(LongText::cut(&observation.title));
-        steps.push(Action::Finish(Finish { result }).into());
+        steps.push(Action::Finish(Finish { result, from: None }).into());
     } else {
         steps.push(Action::Fail(Fail { reason: ShortText::cut("this is not the shop") }).into());
     }

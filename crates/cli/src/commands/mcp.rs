@@ -183,7 +183,12 @@ impl SharedOpening {
         }
         let (policy, opens_loopback) = self.opening.policy()?;
         let shared = self.browser().await?;
-        let tab = open_context(&shared, &self.opening.options.browser, policy.clone()).await?;
+        let args = &self.opening.options.browser;
+        let tab = match open_context(&shared, args, policy.clone()).await {
+            // The browser died since it was looked at.
+            Err(_) if !shared.is_alive() => open_context(&*self.browser().await?, args, policy.clone()).await?,
+            opened => opened?,
+        };
         self.opening.session_in(tab, policy, opens_loopback).await
     }
 }

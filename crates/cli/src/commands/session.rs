@@ -208,8 +208,12 @@ fn print(answer: &Answer, output: Output) -> Exit {
         print_text(&plain_lines(&answer.to_string()));
         print_text("\n");
     }
+    if answer.is_last() {
+        say("the browser is gone and the session has ended; the next command starts a new one");
+    }
     match (&answer.report, &answer.error) {
         (_, None) => Exit::OK,
+        (_, Some(_)) if answer.is_last() => Exit::of(RunResult::Error),
         (Some(report), Some(_)) => Exit::of(RunReport::clone(report).result),
         (None, Some(_)) => Exit::of(RunResult::Invalid),
     }
@@ -241,7 +245,12 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
             let mut said = String::new();
             let read = std::fs::File::open(&messages).map(|file| file.take(4_000).read_to_string(&mut said));
             read.ok();
-            let why = if said.trim().is_empty() { "it did not start in time".to_owned() } else { plain(said.trim()) };
+            std::fs::remove_file(&messages).ok();
+            let why = match (said.trim(), ended) {
+                ("", Some(status)) => format!("its process ended ({status})"),
+                ("", None) => "it did not start in time".to_owned(),
+                (said, _) => plain(said),
+            };
             return Err(Refusal::unusable(ErrorCode::NoBrowser, format!("the session {name} did not start: {why}")));
         }
         tokio::time::sleep(BEAT).await;

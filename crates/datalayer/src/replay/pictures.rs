@@ -51,7 +51,7 @@ mod tests {
     fn striped(width: u32, height: u32, stripe: u32) -> RgbImage {
         let pixel = |x: u32| if (x / stripe).is_multiple_of(2) { [255, 255, 255] } else { [20, 40, 90] };
         let pixels = (0..height).flat_map(|_| (0..width).flat_map(pixel)).collect();
-        ImageBuffer::from_raw(width, height, pixels).unwrap()
+        RgbImage::from_raw(width, height, pixels).unwrap()
     }
 
     #[test]

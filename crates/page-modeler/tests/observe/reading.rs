@@ -1,9 +1,10 @@
 //! The page's text: what a person reads, in that order, and nothing else.
 
+use cuebook_cdp::protocol::browser_protocol::emulation::{MediaFeature, SetEmulatedMediaParams};
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::render::{TextOptions, text};
 
-use crate::stage::{Stage, serve};
+use crate::stage::{Stage, serve, until};
 
 /// The lines of the text form below its header.
 fn body(seen: &Observation, options: &TextOptions) -> Vec<String> {
@@ -80,6 +81,26 @@ async fn what_nobody_sees_is_not_read() {
             "\"Seen by all who see\"",
         ]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn light_text_is_read_where_the_browser_paints_the_page_dark() {
+    let dark = serve(vec![("/", "<meta name='color-scheme' content='light dark'><p>Light</p>".to_owned())]);
+    let light = serve(vec![("/", "<p style='color:#fff'>On white</p><p>Dark</p>".to_owned())]);
+    let mut stage = Stage::at("about:blank").await;
+    let feature = MediaFeature::new("prefers-color-scheme", "dark");
+    let media = SetEmulatedMediaParams { media: None, features: Some(vec![feature]) };
+    stage.page.session().request(media, until()).await.unwrap();
+    let plain = "data:text/plain,Light".to_owned();
+    for (url, read) in [
+        (format!("http://127.0.0.1:{dark}/"), vec!["\"Light\""]),
+        (plain, vec!["\"Light\""]),
+        (format!("http://127.0.0.1:{light}/"), vec!["\"Dark\""]),
+    ] {
+        stage.go(&url).await;
+        let seen = stage.read(Scope::View).await;
+        assert_eq!(body(&seen, &TextOptions::default()), read, "{url}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

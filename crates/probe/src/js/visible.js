@@ -204,6 +204,13 @@ const channels = (color) => {
   const [red, green, blue, alpha = 1] = (/^rgba?\(([^)]+)\)$/.exec(color)?.[1] ?? "").split(/[,/\s]+/).map(Number);
   return blue === undefined ? null : { red, green, blue, alpha };
 };
+const contentType = getter(Document.prototype, "contentType");
+/** Whether the page may be painted on black: its own colours say so, or those that a plain text or a whole page is shown in. */
+const isCanvasDark = (element) =>
+  /dark/.test(styleOf(element).colorScheme) ||
+  (globalThis.matchMedia("(prefers-color-scheme: dark)").matches &&
+    (contentType(document) !== "text/html" ||
+      Array.from(queryAll(rootElement(), "meta[name=color-scheme i][content*=dark i]")).length > 0));
 /** Whether the text of an element is transparent, or has the colour of what is painted behind it. */
 const hasNoInk = (element) => {
   const style = styleOf(element);
@@ -215,7 +222,7 @@ const hasNoInk = (element) => {
       return false;
     if (ink.alpha < 0.05) return true;
     const paint = below ? channels(below.backgroundColor) : { red: 255, green: 255, blue: 255, alpha: 1 };
-    if (!paint || (!up && /dark/.test(styleOf(element).colorScheme))) return false;
+    if (!paint || (!up && isCanvasDark(element))) return false;
     if (paint.alpha === 0) continue;
     const nears = (one, other) => Math.abs(one - other) < 8;
     return (
