@@ -68,7 +68,7 @@ impl Script {
             .max();
         let next = spoken.map_or(0, |line| line + 1);
         let Some(line) = self.lines.get(next) else {
-            return one(Step::from(Action::Finish(cuebook_grammar::action::Finish { result: None })));
+            return one(Step::from(Action::Finish(cuebook_grammar::action::Finish { result: None, from: None })));
         };
         let way = format!("to line {next}");
         let ways = request.history.iter().filter(|entry| said(entry) == way).count();

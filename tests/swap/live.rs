@@ -119,7 +119,7 @@ impl Planner for ByName {
                     dry_run: None,
                 })),
             ],
-            _ => vec![Step::from(Action::Finish(Finish { result: None }))],
+            _ => vec![Step::from(Action::Finish(Finish { result: None, from: None }))],
         };
         Ok(PlanReply::of(PlanDraft::of(Author::Model, steps)))
     }
