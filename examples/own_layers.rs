@@ -14,7 +14,7 @@ impl Planner for Own {
             return Ok(PlanReply::none(format!("nothing is called {}", ask.task)));
         };
         let note = Call::named("note", json!({ "text": ask.task })).into();
-        let steps = vec![Click::on(it.id).into(), note, Finish::with("clicked").into()];
+        let steps = vec![Click::on(it.id).into(), note, Finish::done().into()];
         Ok(PlanReply::of(PlanDraft::of(Author::Operator, steps)))
     }
 }

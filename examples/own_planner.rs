@@ -11,7 +11,7 @@ impl Planner for Clicks {
         let Some(it) = ask.observation.candidates.iter().find(|candidate| candidate.name == ask.task) else {
             return Ok(PlanReply::none(format!("nothing is called {}", ask.task)));
         };
-        Ok(PlanReply::of(PlanDraft::of(Author::Model, vec![Click::on(it.id).into(), Finish::with("clicked").into()])))
+        Ok(PlanReply::of(PlanDraft::of(Author::Model, vec![Click::on(it.id).into(), Finish::done().into()])))
     }
 } // let agent = Agent::builder().planner(Clicks).build().await?;
 // ANCHOR_END: planner

@@ -297,7 +297,9 @@ fn what_a_call_of_a_tool_remembers_is_in_the_next_prompt() -> Result<()> {
             let prompt = prompt(request);
             let thought = "The form is there. Remember: the code is 4711.";
             let steps = match prompt.contains("| the code is 4711.") {
-                true => vec![json!({ "type": "finish", "thought": "It is known.", "result": "4711" })],
+                true => {
+                    vec![json!({ "type": "finish", "thought": "It is known.", "result": "4711", "from": ["Email"] })]
+                }
                 false => vec![
                     json!({ "type": "searchPage", "thought": thought, "query": "Email" }),
                     json!({ "type": "scroll", "thought": "Then the rest.", "direction": "down" }),
@@ -305,7 +307,9 @@ fn what_a_call_of_a_tool_remembers_is_in_the_next_prompt() -> Result<()> {
             };
             Some(dialect.saying(&dialect.plan(&steps)))
         }))?;
-        let ended = run(&shop, &model.flags(dialect))?;
+        let flags = model.flags(dialect);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let ended = shop.run("/login", "Which code belongs to the email?", &flags)?;
         assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
         assert_eq!(ended.json()?["answer"], "4711", "{dialect:?}");
         assert_eq!(model.server.requests().len(), 2, "{dialect:?}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn exec(shop: &Shop, folder: &Path, page: &str, plan: &Value) -> Result<CliOutput> {
     let file = folder.join("plan.json");
     std::fs::write(&file, plan.to_string())?;
-    shop.cuebook(&["exec", &file.display().to_string(), "--url", &shop.url(page), "--json"])
+    shop.cuebook(&["exec", &file.display().to_string(), "--url", &shop.url(page)])
 }
 
 fn deleting(invoice: &str, goal: &Value, finish: &Value) -> Value {

@@ -84,6 +84,7 @@ fn number(text: &str) -> Option<f64> {
 /// The next steps of a model that was asked this.
 fn answer(question: Question, prompt: &str) -> Option<Value> {
     let lines = lines(prompt);
+    let mut from = Vec::new();
     let found = match question {
         Beside(label) => {
             let line = lines.iter().find(|line| line.iter().any(|cell| cell == label))?;
@@ -91,7 +92,9 @@ fn answer(question: Question, prompt: &str) -> Option<Value> {
         }
         Cell(row, column) => cell(&lines, row, column).map(str::to_owned),
         Sum(one, other, column) => {
-            let sum = number(cell(&lines, one, column)?)? + number(cell(&lines, other, column)?)?;
+            let parts = [cell(&lines, one, column)?, cell(&lines, other, column)?];
+            let sum = number(parts[0])? + number(parts[1])?;
+            from.extend(parts.map(str::to_owned));
             Some(format!("{sum:.2}"))
         }
         Most(column) => {
@@ -107,7 +110,11 @@ fn answer(question: Question, prompt: &str) -> Option<Value> {
             }
         }
     };
-    Some(json!({ "type": "finish", "result": found? }))
+    let mut finish = json!({ "type": "finish", "result": found? });
+    if !from.is_empty() {
+        finish["from"] = json!(from);
+    }
+    Some(finish)
 }
 
 fn asked(request: &Request) -> Option<Value> {

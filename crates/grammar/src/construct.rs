@@ -120,7 +120,13 @@ impl Navigate {
 }
 
 impl Finish {
-    /// Ends the task with this answer.
+    /// Ends a task that asks for no answer.
+    #[must_use]
+    pub const fn done() -> Self {
+        Self { result: None, from: None }
+    }
+
+    /// Ends the task with this answer, which stands on a page of the run.
     #[must_use]
     pub fn with(result: &str) -> Self {
         Self { result: Some(LongText::cut(result)), from: None }

@@ -31,6 +31,15 @@ pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> Histor
     }
 }
 
+/// Returns `true` if nothing at all came of a step: no effect, no request, and nothing that changed elsewhere meanwhile, which
+/// might hide one.
+pub(crate) fn left_no_trace(record: &StepRecord) -> bool {
+    let is_still = |effects: &EffectRecord| {
+        effects.requests.is_empty() && effects.denied.is_empty() && effects.mutations.background == 0
+    };
+    record.no_observed_effect && record.effects.as_ref().is_none_or(is_still)
+}
+
 /// The first answer from 400 to what a step asked for: a document, or a request that changes something. What a page
 /// fetches beside them fails all day.
 fn refused(effects: &EffectRecord) -> Option<String> {

@@ -89,6 +89,10 @@ pub(crate) struct RunState {
     pub(crate) caused: EventFacts,
     /// Entries of the history that opened the page, before anything was planned.
     pub(crate) opened: usize,
+    /// The last step that changes something left no trace.
+    pub(crate) is_traceless: bool,
+    /// A step got input to the page, if only a hover.
+    pub(crate) has_sent_input: bool,
     /// How often an end was not proven.
     pub(crate) unproven: u32,
     /// Questions that a person agreed to ahead, for a whole plan.
@@ -127,6 +131,8 @@ impl RunState {
             texts: ReadTexts::default(),
             caused: EventFacts::default(),
             opened: 0,
+            is_traceless: false,
+            has_sent_input: false,
             unproven: 0,
             agreed: Vec::new(),
             deadline: Deadline::after(Instant::now(), budgets.run),

@@ -177,9 +177,9 @@ async fn a_step_is_delivered_when_it_has_ended_and_its_text_stays_text() {
     assert!(page(&view).await.contains("id=\"step-0\""));
     let mut events = Events::of(&view, 1).await;
     let first = events.next("update").await;
-    assert_eq!((&first["steps"], &first["added"][1][1]), (&json!(1), &json!("")), "the page has it");
+    assert_eq!((&first["shown"]["steps"], &first["added"][1][1]), (&json!(1), &json!("")), "the page has it");
     setting.step(1, HOSTILE, &json!([]));
-    let update = events.until(|update| update["steps"] == 2).await;
+    let update = events.until(|update| update["shown"]["steps"] == 2).await;
     let panels = update["added"][2][1].as_str().unwrap();
     assert!(panels.contains("id=\"step-1\"") && !panels.contains("id=\"step-0\""), "{panels}");
     for html in [&page(&view).await, panels, update["added"][1][1].as_str().unwrap()] {

@@ -72,9 +72,11 @@ impl Tally {
         let account = &trial.account;
         let want = case.header.want.as_str();
         let acted = account.did.iter().filter(|did| did.what == want).count();
-        let is_ok = trial.result == RunResult::Ok;
         let last = trial.records.last();
-        let is_flagged = last.is_some_and(is_flagged);
+        // A step ran of which nothing came: the run says so, as its planner stated no goal.
+        let is_unproven = trial.result == RunResult::Unproven && last.is_some_and(|record| record["result"] == "ok");
+        let is_ok = trial.result == RunResult::Ok || is_unproven;
+        let is_flagged = is_unproven || last.is_some_and(is_flagged);
         // Text that only partly arrived is no other act.
         let is_other = |what: &str| what != want && !(want.starts_with(what) && case.verb() == "type");
         let mut faults = Vec::new();

@@ -27,6 +27,7 @@ pub(super) enum Item {
 
 /// How much of a run was shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Shown {
     /// Number of steps that ended.
     pub steps: usize,

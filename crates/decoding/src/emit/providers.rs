@@ -1,5 +1,6 @@
 //! JSON Schema as hosted and local engines take it for a whole plan.
 
+use cuebook_grammar::action::ActionKind;
 use serde_json::{Map, Value, json};
 
 use super::emission::{Body, Emission, LimitUse, Loss, Target};
@@ -155,7 +156,12 @@ pub(super) fn anthropic(document: &Document) -> Emission {
         id_enums: false,
         ..REFERENCE
     };
-    let (definitions, mut lost) = super::merge::tools(document, STYLE);
+    let (mut definitions, mut lost) = super::merge::tools(document, STYLE);
+    // The limit has no room for another optional parameter: who cites nothing writes an empty list.
+    let finish = definitions.iter_mut().find(|tool| tool.name == ActionKind::Finish.meta().name);
+    if let Some(required) = finish.and_then(|tool| tool.parameters.get_mut("required")?.as_array_mut()) {
+        required.push("from".into());
+    }
     let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
     let all = |of: fn(&Measures) -> u64| measures.iter().map(of).sum();
     let tools: Vec<Value> = definitions

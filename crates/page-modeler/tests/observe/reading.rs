@@ -93,9 +93,9 @@ async fn light_text_is_read_where_the_browser_paints_the_page_dark() {
     stage.page.session().request(media, until()).await.unwrap();
     let plain = "data:text/plain,Light".to_owned();
     for (url, read) in [
-        (format!("http://127.0.0.1:{dark}/"), vec!["\"Light\""]),
-        (plain, vec!["\"Light\""]),
-        (format!("http://127.0.0.1:{light}/"), vec!["\"Dark\""]),
+        (format!("http://127.0.0.1:{dark}/"), ["\"Light\"", "no candidates"]),
+        (plain, ["\"Light\"", "no candidates"]),
+        (format!("http://127.0.0.1:{light}/"), ["\"Dark\"", "no candidates"]),
     ] {
         stage.go(&url).await;
         let seen = stage.read(Scope::View).await;

@@ -205,10 +205,11 @@ const channels = (color) => {
   return blue === undefined ? null : { red, green, blue, alpha };
 };
 const contentType = getter(Document.prototype, "contentType");
-/** Whether the page may be painted on black: its own colours say so, or those that a plain text or a whole page is shown in. */
+const isMedium = getter(MediaQueryList.prototype, "matches");
+/** Whether the page may be painted black: its colours say so, or those that plain text or the page is shown in. */
 const isCanvasDark = (element) =>
   /dark/.test(styleOf(element).colorScheme) ||
-  (globalThis.matchMedia("(prefers-color-scheme: dark)").matches &&
+  (isMedium(globalThis.matchMedia("(prefers-color-scheme: dark)")) &&
     (contentType(document) !== "text/html" ||
       Array.from(queryAll(rootElement(), "meta[name=color-scheme i][content*=dark i]")).length > 0));
 /** Whether the text of an element is transparent, or has the colour of what is painted behind it. */

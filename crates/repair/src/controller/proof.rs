@@ -84,7 +84,7 @@ impl<S: Seams> Controller<S> {
         }
         if needs_proof
             && !run.goal.can_prove()
-            && let Some(unshown) = unshown(run)
+            && let Some(unshown) = unshown(run, finish)
         {
             return Ok(Some(unshown));
         }
@@ -225,21 +225,23 @@ impl<S: Seams> Controller<S> {
 }
 
 /// Reason against an end without a goal that could show it.
-fn unshown(run: &RunState) -> Option<String> {
+fn unshown(run: &RunState, finish: Option<&Finish>) -> Option<String> {
     let Work::Task(task) = &run.request.work else { return None };
     let mut done = run.history.iter().skip(run.opened);
     let last = done.rfind(|entry| entry.step.action.kind().meta().effect != EffectClass::ReadOnly);
     let hint = "do what is missing, or state a `goal`: conditions that hold now and did not before";
     match last {
-        None if asks_for_change(task) => {
+        // "Add the prices" asks for an answer, and that says what it is computed from.
+        None if !run.has_sent_input
+            && asks_for_change(task)
+            && finish.is_none_or(|it| it.from.as_ref().is_none_or(Vec::is_empty)) =>
+        {
             Some(format!("the task asks for a change, and no step changed anything: {hint}"))
         }
         Some(entry) if entry.failure.is_some() => Some(format!(
             "the last step that changes something failed, and nothing shows that the task is done: {hint}"
         )),
-        Some(entry) if entry.no_effect => {
-            Some(format!("the last step that changes something had no visible effect: {hint}"))
-        }
+        Some(_) if run.is_traceless => Some(format!("nothing came of the last step that changes something: {hint}")),
         _ => None,
     }
 }

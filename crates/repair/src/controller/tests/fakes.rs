@@ -279,7 +279,8 @@ impl Shop {
         let seen = self.candidates.iter().filter(|(_, _, _, in_view)| *in_view || scope == Scope::Full);
         let candidates: Vec<Value> = seen
             .map(|(id, role, name, _)| {
-                json!({ "id": format!("c{id}"), "role": role, "name": name,
+                let control = if *role == "textbox" { "text" } else { "plain" };
+                json!({ "id": format!("c{id}"), "role": role, "name": name, "control": control,
                         "fingerprint": { "role": role, "name": name, "path": "main" } })
             })
             .collect();
