@@ -23,7 +23,7 @@ pub(crate) const THOUGHT: &str = "thought";
 
 /// The tool whose `type` may also be [`GOAL`]: its condition will hold when the task is done.
 pub(crate) const GOAL_TOOL: &str = "wait";
-/// What a call of [`GOAL_TOOL`] states a condition of the goal by. It is no step.
+/// The `type` by which a call of [`GOAL_TOOL`] states a condition of the goal; it is no step.
 pub(crate) const GOAL: &str = "goal";
 
 /// The name of the tool that a verb is called by.

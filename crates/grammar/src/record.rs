@@ -302,7 +302,7 @@ pub struct EventRecord {
     pub run_id: RunId,
     /// When it was kept: milliseconds since 1970.
     pub ts_ms: u64,
-    /// What came to pass.
+    /// The event itself, by its kind.
     pub event: LoggedEvent,
 }
 
@@ -453,7 +453,7 @@ pub struct Conclusion {
     /// Why a later plan replaced an earlier goal, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal_reason: Option<ShortText>,
-    /// What was not shown; absent if the end was proven, or needed no proof.
+    /// The part of the end that nothing shows, in words; absent if the end was proven, or needed no proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unproven: Option<String>,
 }

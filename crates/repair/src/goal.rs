@@ -200,7 +200,7 @@ impl KeptGoal {
         judged.collect()
     }
 
-    /// What does not hold, in words; `None` if all holds.
+    /// The conditions that do not hold, in words; `None` if all holds.
     pub(crate) fn unmet(&self, judged: &[Judged], facts: &Facts) -> Option<String> {
         let unmet: Vec<String> = judged
             .iter()

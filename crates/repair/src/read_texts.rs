@@ -26,7 +26,7 @@ pub(crate) struct ReadTexts {
     bytes: usize,
     /// How many texts came before the first that is kept.
     dropped: usize,
-    /// What the run entered, and how many texts had been read by then.
+    /// Texts that the run entered, and how many texts had been read by then.
     entered: VecDeque<(String, usize)>,
 }
 

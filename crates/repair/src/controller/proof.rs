@@ -68,7 +68,7 @@ impl<S: Seams> Controller<S> {
         Ok(Some(Box::new(StepFailure::new(Stage::Postcondition, Cause::Unproven, message))))
     }
 
-    /// What nothing shows of an end; `None` if it is proven or needs no proof.
+    /// Reason against an end that nothing shows; `None` if it is proven or needs no proof.
     async fn unproven(
         &mut self,
         run: &mut RunState,
