@@ -113,10 +113,13 @@ fn frames_of<'a>(
     let began = record.execution.ts_ms;
     let ended = began.saturating_add(record.execution.duration_ms);
     let mut frames = Vec::new();
+    if record.artifacts.is_empty() {
+        return frames;
+    }
+    let page = record.observation.and_then(|id| pages.read(id).ok().flatten());
     for (kind, at_ms) in [("screenshotBefore", began), ("screenshotAfter", ended), ("screenshot", ended)] {
         let Some(picture) = record.artifacts.iter().find(|artifact| artifact.kind == kind) else { continue };
         let Some(size) = artifacts.read(picture).ok().and_then(|bytes| size(&bytes)) else { continue };
-        let page = record.observation.and_then(|id| pages.read(id).ok().flatten());
         let scale = picture_scale(run, page.as_ref(), size.0);
         let target = target_of(record).zip(scale).filter(|_| kind == "screenshotBefore");
         let target =

@@ -1,7 +1,8 @@
 //! The history that planners see: entries of the steps that ran.
 
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::outcome::{EffectRecord, remark};
-use cuebook_grammar::record::{RecordedTarget, StepRecord};
+use cuebook_grammar::record::{RecordedTarget, StepOrigin, StepRecord};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep};
 
 /// Returns the history entry of a step that ran, from its record.
@@ -31,13 +32,43 @@ pub(crate) fn entry(record: &StepRecord, planned: Option<PlannedStep>) -> Histor
     }
 }
 
-/// Returns `true` if nothing at all came of a step: no effect, no request, and nothing that changed elsewhere meanwhile, which
-/// might hide one.
-pub(crate) fn left_no_trace(record: &StepRecord) -> bool {
-    let is_still = |effects: &EffectRecord| {
-        effects.requests.is_empty() && effects.denied.is_empty() && effects.mutations.background == 0
-    };
-    record.no_observed_effect && record.effects.as_ref().is_none_or(is_still)
+/// Evidence that the steps of a task changed something: that of the last step which does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// No step changed anything.
+    #[default]
+    None,
+    /// The step failed.
+    Failed,
+    /// Nothing at all came of it.
+    Traceless,
+    /// It had an effect or made a request, or something changed elsewhere meanwhile, which might hide one.
+    Traced,
+}
+
+impl Change {
+    /// The change once a step has run.
+    pub(crate) fn after(self, record: &StepRecord) -> Self {
+        let is_still = |effects: &EffectRecord| {
+            effects.requests.is_empty() && effects.denied.is_empty() && effects.mutations.background == 0
+        };
+        let only_reads = record.action.action.kind().meta().effect == EffectClass::ReadOnly;
+        match record.origin {
+            // It opened the page, before anything was planned.
+            StepOrigin::Start => self,
+            // A hover may be all that a task asks for.
+            _ if only_reads => {
+                if record.input_sent && self == Self::None {
+                    Self::Traced
+                } else {
+                    self
+                }
+            }
+            _ if record.failure.is_some() => Self::Failed,
+            _ if record.no_observed_effect && record.effects.as_ref().is_none_or(is_still) => Self::Traceless,
+            _ => Self::Traced,
+        }
+    }
 }
 
 /// The first answer from 400 to what a step asked for: a document, or a request that changes something. What a page

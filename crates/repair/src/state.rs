@@ -3,7 +3,7 @@
 use std::mem;
 use std::time::Instant;
 
-use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::action::{Action, ActionKind};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::EventFacts;
@@ -14,11 +14,13 @@ use cuebook_grammar::plan::BoundStep;
 use cuebook_grammar::record::Conclusion;
 use cuebook_grammar::report::{StepReport, Usage};
 use cuebook_grammar::seam::{HistoryEntry, PlannedStep, Stuck};
+use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use crate::budget::Budgets;
 use crate::goal::{JudgedGoal, KeptGoal};
+use crate::history::Change;
 use crate::lineage::Lineage;
 use crate::read_texts::ReadTexts;
 use crate::request::{RunRequest, Work};
@@ -87,12 +89,8 @@ pub(crate) struct RunState {
     pub(crate) texts: ReadTexts,
     /// Requests, dialogs, downloads and tabs that its steps caused.
     pub(crate) caused: EventFacts,
-    /// Entries of the history that opened the page, before anything was planned.
-    pub(crate) opened: usize,
-    /// The last step that changes something left no trace.
-    pub(crate) is_traceless: bool,
-    /// A step got input to the page, if only a hover.
-    pub(crate) has_sent_input: bool,
+    /// Evidence that its steps changed something.
+    pub(crate) change: Change,
     /// How often an end was not proven.
     pub(crate) unproven: u32,
     /// Questions that a person agreed to ahead, for a whole plan.
@@ -130,9 +128,7 @@ impl RunState {
             goal: KeptGoal::default(),
             texts: ReadTexts::default(),
             caused: EventFacts::default(),
-            opened: 0,
-            is_traceless: false,
-            has_sent_input: false,
+            change: Change::default(),
             unproven: 0,
             agreed: Vec::new(),
             deadline: Deadline::after(Instant::now(), budgets.run),
@@ -156,6 +152,19 @@ impl RunState {
             ending: mem::take(&mut self.ending),
             ..Self::new(request, budgets)
         };
+    }
+
+    /// Remembers the texts of a page, if an answer may have to be found on the pages of the run.
+    pub(crate) fn note_texts(&mut self, page: &Observation) {
+        let cites = |step: &Step| matches!(&step.action, Action::Finish(finish) if finish.from.is_some());
+        let may_answer = match &self.request.work {
+            Work::Task(_) => true,
+            Work::Plan(draft) | Work::Replay(draft) => draft.steps.iter().any(cites),
+            Work::Session => false,
+        };
+        if may_answer {
+            self.texts.note_page(page);
+        }
     }
 
     pub(crate) fn take_index(&mut self) -> u32 {

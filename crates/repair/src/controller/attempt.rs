@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::{Action, ActionKind, Owner};
 use cuebook_grammar::deadline::Deadline;
-use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{BoundStep, Plan, Violations};
@@ -283,10 +282,7 @@ impl<S: Seams> Controller<S> {
         let planned = place.plan_index.and_then(|index| run.planned(index));
         run.lineage.note_step(&record);
         run.texts.note_data(record.data.as_ref());
-        if step.action.kind().meta().effect != EffectClass::ReadOnly {
-            run.is_traceless = history::left_no_trace(&record);
-        }
-        run.has_sent_input |= record.input_sent && place.origin != StepOrigin::Start;
+        run.change = run.change.after(&record);
         run.history.push(history::entry(&record, planned));
         Ok(match outcome {
             StepOutcome::Succeeded(success) => {

@@ -58,7 +58,7 @@ impl<S: Seams> Controller<S> {
             false => self.listener.event(RunEvent::Observed(&self.clean(observation.clone())?)),
         }
         run.lineage.note_page(&observation);
-        run.texts.note_page(&observation);
+        run.note_texts(&observation);
         run.url = Some(observation.url.clone());
         run.ground = Some(Ground { observation: observation.clone(), is_current: true });
         Ok(observation)
@@ -92,7 +92,7 @@ impl<S: Seams> Controller<S> {
             debug!(%error, "no text");
         }
         run.lineage.note_page(&observation);
-        run.texts.note_page(&observation);
+        run.note_texts(&observation);
         Ok(observation)
     }
 

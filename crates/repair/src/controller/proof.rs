@@ -8,7 +8,6 @@
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::{Action, Assert, Finish, SearchPage};
-use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::Sample;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::observation::Observation;
@@ -26,6 +25,7 @@ use super::end::Stop;
 use super::layers::Seams;
 use super::run::Controller;
 use crate::goal::{self, JudgedGoal};
+use crate::history::Change;
 use crate::read_texts::{shown_by, words};
 use crate::request::{RunEvent, Work};
 use crate::state::RunState;
@@ -227,21 +227,14 @@ impl<S: Seams> Controller<S> {
 /// Reason against an end without a goal that could show it.
 fn unshown(run: &RunState, finish: Option<&Finish>) -> Option<String> {
     let Work::Task(task) = &run.request.work else { return None };
-    let mut done = run.history.iter().skip(run.opened);
-    let last = done.rfind(|entry| entry.step.action.kind().meta().effect != EffectClass::ReadOnly);
     let hint = "do what is missing, or state a `goal`: conditions that hold now and did not before";
-    match last {
-        // "Add the prices" asks for an answer, and that says what it is computed from.
-        None if !run.has_sent_input
-            && asks_for_change(task)
-            && finish.is_none_or(|it| it.from.as_ref().is_none_or(Vec::is_empty)) =>
-        {
-            Some(format!("the task asks for a change, and no step changed anything: {hint}"))
-        }
-        Some(entry) if entry.failure.is_some() => Some(format!(
-            "the last step that changes something failed, and nothing shows that the task is done: {hint}"
-        )),
-        Some(_) if run.is_traceless => Some(format!("nothing came of the last step that changes something: {hint}")),
-        _ => None,
-    }
+    // "Add the prices" asks for an answer, and that says what it is computed from.
+    let cites = finish.and_then(|finish| finish.from.as_ref()).is_some_and(|from| !from.is_empty());
+    let unshown = match run.change {
+        Change::None if asks_for_change(task) && !cites => "the task asks for a change, and no step changed anything",
+        Change::Failed => "the last step that changes something failed, and nothing shows that the task is done",
+        Change::Traceless => "nothing came of the last step that changes something",
+        Change::None | Change::Traced => return None,
+    };
+    Some(format!("{unshown}: {hint}"))
 }

@@ -240,7 +240,6 @@ impl<S: Seams> Controller<S> {
                 }
             }
         }
-        run.opened = run.history.len();
         Ok(())
     }
 }

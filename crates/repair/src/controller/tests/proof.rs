@@ -1,12 +1,12 @@
 //! How a run ends whose planner says that the task is done.
 
 use cuebook_grammar::outcome::{Cause, StepOutcome, StepSuccess};
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use cuebook_grammar::seam::PlanReply;
 use serde_json::{Value, json};
 
-use super::fakes::{Trial as Fake, click, done, lock};
+use super::fakes::{Shop, Trial as Fake, click, done, lock};
 use super::{BACK, SAVE, finish};
 use crate::request::Work;
 
@@ -56,22 +56,27 @@ async fn a_step_without_effect_proves_nothing_and_one_with_an_effect_does() {
     }
 }
 
+/// Every step succeeds, and Next goes away at its second press.
+fn gone_at_the_second_press() -> impl FnMut(&BoundStep, &mut Shop) -> StepOutcome + Send {
+    let mut presses = 0;
+    move |step, shop| {
+        presses += u32::from(step.action().target().is_some());
+        if presses >= 2 {
+            shop.candidates.retain(|(id, ..)| *id != 1);
+        }
+        done()
+    }
+}
+
 /// A run whose first plan presses Next and states `goal`; Next goes away at its second press.
 fn pressing(goal: Value) -> Fake {
-    let mut presses = 0;
     Fake::new(&[SAVE, BACK])
         .planning(move |n| match n {
             0 => with(json!({ "goal": goal, "steps": [click(1), { "type": "finish" }] })),
             1 => with(json!({ "steps": [click(1), { "type": "finish" }] })),
             _ => finish(),
         })
-        .acting(move |step, shop| {
-            presses += u32::from(step.action().target().is_some());
-            if presses >= 2 {
-                shop.candidates.retain(|(id, ..)| *id != 1);
-            }
-            done()
-        })
+        .acting(gone_at_the_second_press())
 }
 
 #[tokio::test]
@@ -99,7 +104,6 @@ async fn a_goal_that_held_before_counts_as_none_and_so_does_an_empty_one() {
 #[tokio::test]
 async fn a_later_plan_loosens_a_goal_only_with_a_reason() {
     for (reason, result) in [(Value::Null, RunResult::Unproven), (json!("Back stays"), RunResult::Ok)] {
-        let mut presses = 0;
         let stage = Fake::new(&[SAVE, BACK])
             .planning(move |n| match n {
                 0 => with(json!({ "goal": [hidden(2)], "steps": [click(1)] })),
@@ -108,13 +112,7 @@ async fn a_later_plan_loosens_a_goal_only_with_a_reason() {
                 })),
                 _ => finish(),
             })
-            .acting(move |step, shop| {
-                presses += u32::from(step.action().target().is_some());
-                if presses >= 2 {
-                    shop.candidates.retain(|(id, ..)| *id != 1);
-                }
-                done()
-            });
+            .acting(gone_at_the_second_press());
         let (report, _) = stage.run().await;
         assert_eq!(report.result, result, "{report:#?}");
     }
