@@ -38,7 +38,7 @@ pub(crate) enum Change {
     /// No step changed anything.
     #[default]
     None,
-    /// The step failed.
+    /// That step failed, which shows nothing.
     Failed,
     /// Nothing at all came of it.
     Traceless,
