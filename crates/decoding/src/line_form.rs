@@ -45,7 +45,7 @@ pub(super) const fn positional(verb: ActionKind) -> &'static [&'static str] {
         Kind::Evaluate => &["script"],
         Kind::Call => &["name", "args"],
         Kind::AcceptDialog => &["text"],
-        Kind::Finish => &["result", "from"],
+        Kind::Finish => &["result"],
         Kind::Fail => &["reason"],
         Kind::AskUser => &["question"],
         Kind::FindElements => &["selector"],

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use cuebook_session::ToolSet;
+use futures_util::StreamExt as _;
 use rmcp::service::ServiceExt as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -21,6 +22,9 @@ use crate::sessions::{Opener, Sessions};
 
 /// How often the sessions without a call are looked at.
 const BEAT: Duration = Duration::from_secs(10);
+
+/// Longest body of a request over HTTP, in bytes: the limit that `rmcp` has.
+const MAX_BODY: u64 = 4 << 20;
 
 /// The tools of a server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,8 +130,20 @@ pub async fn serve_http<O: Opener>(
 async fn authorised(State(expected): State<Arc<HeaderValue>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(AUTHORIZATION);
     if given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(expected.as_bytes()))) {
-        return next.run(request).await;
+        let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        return match length {
+            Some(length) if length > MAX_BODY => too_long(request, length).await,
+            _ => next.run(request).await,
+        };
     }
     let why = "expected `Authorization: Bearer TOKEN` with the token that the server printed when it started\n";
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], why).into_response()
+}
+
+/// Reads the body to its end before the answer: a client that still writes would see a broken connection instead.
+async fn too_long(request: Request, length: u64) -> Response {
+    let mut body = request.into_body().into_data_stream();
+    while let Some(Ok(_)) = body.next().await {}
+    let why = format!("expected a request of at most {MAX_BODY} bytes, and saw {length}\n");
+    (StatusCode::PAYLOAD_TOO_LARGE, why).into_response()
 }

@@ -120,8 +120,14 @@ fn examples_of_the_built_in_prompts_are_plans_and_name_no_candidate() {
     let others = [ActionKind::SearchPage, ActionKind::Scroll, ActionKind::AcceptDialog, ActionKind::Finish];
     assert_eq!(examples, [sending.as_slice(), &others].concat());
     let lines = include_str!("../../prompts/lines.txt");
-    let examples = lines.split("\n\n").take(5).map(|part| part.get(part.find("# ").unwrap()..).unwrap());
-    assert_eq!(examples.flat_map(kinds).collect::<Vec<_>>(), [sending.as_slice(), &others].concat());
+    let examples: Vec<_> =
+        lines.split("\n\n").take(5).map(|part| part.get(part.find("# ").unwrap()..).unwrap()).collect();
+    assert_eq!(examples.iter().copied().flat_map(kinds).collect::<Vec<_>>(), [sending.as_slice(), &others].concat());
+    // The grammar of lines has one way to write a step, so no example shows another.
+    for example in examples {
+        let draft = cuebook_decoding::read::read(example, Author::Model).unwrap();
+        assert_eq!(cuebook_decoding::write_lines(&draft).trim_end(), example.trim_end());
+    }
     // A click is not said to lead elsewhere: models copy what they see.
     assert!(!plan.lines().chain(lines.lines()).any(|line| line.contains("urlChanges") && line.contains("click")));
     for id in plan.split("\"c").chain(lines.split("(c")).skip(1).filter_map(|rest| rest.get(..3)) {
