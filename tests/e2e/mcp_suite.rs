@@ -95,9 +95,7 @@ impl Agent<'_> {
             }
             let ran = self.call("browser_run_plan", json!({ "plan": { "steps": draft.steps } })).await?;
             let results = section(&ran.text, "Result");
-            let is_done =
-                |line: &&str| (line.starts_with("ok") || line.starts_with("no effect")) && !line.contains(" (repair)");
-            let done = results.lines().filter(is_done).count();
+            let done = results.lines().map(steps_of).sum();
             let data = results.find("\n{").and_then(|at| serde_json::from_str(&results[at..]).ok());
             for (index, step) in draft.steps.iter().enumerate().take(done) {
                 let planned = Some(PlannedStep { plan, step: u32::try_from(index)? });
@@ -154,6 +152,14 @@ fn section<'a>(answer: &'a str, title: &str) -> &'a str {
     let begin = format!("### {title}\n");
     let after = answer.split_once(&begin).map_or("", |(_, after)| after);
     after.split("\n### ").next().unwrap_or_default()
+}
+
+/// The steps of the plan that a line says were done: several of one verb are listed by their ids alone.
+fn steps_of(line: &str) -> usize {
+    if !(line.starts_with("ok") || line.starts_with("no effect")) || line.contains(" (repair)") {
+        return 0;
+    }
+    line.splitn(3, ' ').nth(2).filter(|rest| rest.starts_with('[')).map_or(1, |ids| ids.split(' ').count())
 }
 
 /// Returns `true` if the step that failed sent no input.

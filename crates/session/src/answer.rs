@@ -104,8 +104,13 @@ impl Answer {
     pub(crate) fn of(report: RunReport, planned: usize, title: &dyn Fn(&StepReport) -> Option<String>) -> Self {
         let mut answer = Self::default();
         let mut done = 0;
+        for steps in report.steps.chunk_by(is_more_of_it) {
+            answer.result.push(match steps {
+                [step] => line(step, title(step)),
+                several => line_of(several),
+            });
+        }
         for step in &report.steps {
-            answer.result.push(line(step, title(step)));
             done += usize::from(step.origin == StepOrigin::Plan && step.result == StepResult::Ok);
             let errors = step.effects.iter().flat_map(|effects| &effects.console_errors);
             let room = MESSAGES.saturating_sub(answer.events.len());
@@ -181,9 +186,7 @@ pub(crate) fn line(step: &StepReport, title: Option<String>) -> String {
     };
     match (&step.result, &step.failure) {
         (StepResult::Ok, _) => {
-            let effects = step.effects.as_ref();
-            let mut said: Vec<String> = effects.map(happened).unwrap_or_default();
-            said.extend(remark(step.action.action.kind(), step.no_observed_effect, &step.post, effects));
+            let said = said(step);
             let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) };
             let verdict = if step.no_observed_effect { "no effect" } else { "ok" };
             format!("{verdict}{repaired}: {object}{why}{said}")
@@ -195,11 +198,44 @@ pub(crate) fn line(step: &StepReport, title: Option<String>) -> String {
     }
 }
 
-/// The effects of a step in words, those that matter to whoever asked for it.
-fn happened(effects: &EffectRecord) -> Vec<String> {
+/// Effects and remarks of a step.
+fn said(step: &StepReport) -> Vec<String> {
+    let effects = step.effects.as_ref();
+    let asked = match &step.action.action {
+        Action::Navigate(navigate) => Some(navigate.url.as_str()),
+        _ => None,
+    };
+    let mut said: Vec<String> = effects.map(|effects| happened(effects, asked)).unwrap_or_default();
+    said.extend(remark(step.action.action.kind(), step.no_observed_effect, &step.post, effects));
+    said
+}
+
+/// Returns `true` if nothing is to be said of either step but that it went well, as of the other.
+fn is_more_of_it(one: &StepReport, other: &StepReport) -> bool {
+    let is_plain = |step: &StepReport| {
+        let is_done = step.result == StepResult::Ok && step.origin == StepOrigin::Plan && step.repairs == 0;
+        is_done
+            && step.data.is_none()
+            && !step.no_observed_effect
+            && step.action.action.target().is_some()
+            && said(step).is_empty()
+    };
+    one.action.action.kind() == other.action.action.kind() && is_plain(one) && is_plain(other)
+}
+
+/// Steps of one verb of which nothing more is to be said, in one line.
+fn line_of(steps: &[StepReport]) -> String {
+    let verb = steps.first().map_or("", |step| step.action.action.kind().meta().name);
+    let targets = steps.iter().filter_map(|step| step.action.action.target()).map(|id| format!("[{id}]"));
+    format!("ok: {verb} {}", targets.collect::<Vec<_>>().join(" "))
+}
+
+/// The effects of a step in words, those that matter to whoever asked for it: not that the address is the one `asked` for.
+fn happened(effects: &EffectRecord, asked: Option<&str>) -> Vec<String> {
     let mut said = Vec::new();
     match &effects.url_after {
-        Some(url) => said.push(format!("the page is now {}", quoted(url, 300))),
+        Some(url) if asked == Some(url) => {}
+        Some(url) => said.push(format!("the page is now {}", quoted(url, 60))),
         None if effects.new_document => said.push("the page was loaded again".to_owned()),
         None => {}
     }

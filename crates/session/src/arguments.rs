@@ -1,7 +1,11 @@
 //! Arguments of a tool: their schema, and how they are read.
 
+use cuebook_decoding::read::{self, read_as};
+use cuebook_grammar::plan::Author;
 use cuebook_grammar::render::{cut, json_line, quoted};
 use serde_json::{Map, Value, json};
+
+use crate::answer::why_not;
 
 /// Form of an argument.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,8 @@ pub enum Form {
     Objects(&'static [Argument]),
     /// An object of any form. It may also come as a text that holds it.
     Json,
+    /// A plan: an object, a list of steps, or a text of either or with one step a line.
+    Plan,
 }
 
 /// An argument of a tool.
@@ -70,7 +76,7 @@ fn object(arguments: &[Argument]) -> Value {
                 Form::Texts => json!({ "type": "array", "items": { "type": "string" } }),
                 Form::One(words) => json!({ "type": "string", "enum": words }),
                 Form::Objects(members) => json!({ "type": "array", "items": object(members) }),
-                Form::Json => json!({ "type": "object" }),
+                Form::Json | Form::Plan => json!({ "type": "object" }),
             };
             if let Some(property) = property.as_object_mut() {
                 property.insert("description".to_owned(), json!(argument.about));
@@ -148,6 +154,7 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
         (Form::Flag, Value::String(text)) if text == "true" || text == "false" => json!(text == "true"),
         (Form::Number, Value::String(text)) if text.parse::<f64>().is_ok() => json!(text.parse::<f64>().ok()),
         (Form::Json, Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        (Form::Plan, Value::String(text)) => plan(&text)?,
         (Form::Texts, Value::String(text)) => json!([text]),
         (Form::Text | Form::File, Value::Number(number)) => json!(number.to_string()),
         (Form::Text, Value::Bool(flag)) => json!(flag.to_string()),
@@ -157,7 +164,7 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
         (Form::Text | Form::File, Value::String(_))
         | (Form::Flag, Value::Bool(_))
         | (Form::Number, Value::Number(_)) => Ok(value),
-        (Form::Json, Value::Object(_) | Value::Array(_)) => Ok(value),
+        (Form::Json | Form::Plan, Value::Object(_) | Value::Array(_)) => Ok(value),
         (Form::Texts, Value::Array(texts)) if texts.iter().all(Value::is_string) => Ok(value),
         (Form::One(words), Value::String(word)) if words.contains(&word.as_str()) => Ok(value),
         (Form::Objects(members), Value::Array(objects)) => {
@@ -176,7 +183,17 @@ fn fitting(argument: &Argument, value: Value) -> Result<Value, String> {
         (Form::One(words), other) => Err(unfit(other, &format!("one of {}", words.join(", ")))),
         (Form::Objects(_), other) => Err(unfit(other, "a list of objects")),
         (Form::Json, other) => Err(unfit(other, "an object")),
+        (Form::Plan, other) => Err(unfit(other, "a plan")),
     }
+}
+
+/// A plan in JSON, or in lines.
+fn plan(text: &str) -> Result<Value, String> {
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"));
+    }
+    let draft = read_as(read::Form::Lines, text, Author::Model).map_err(|violations| why_not(&violations.into()))?;
+    serde_json::to_value(draft).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

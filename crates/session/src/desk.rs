@@ -19,11 +19,14 @@ use url::{Host, Url};
 use crate::answer::{Answer, is_of_gone_browser, why_not};
 use crate::call::{Call, Request};
 use crate::context::{self, Files};
+use crate::known;
 use crate::tabs::Tabs;
 use crate::target::Target;
 
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
+/// Address, title, tabs and dialogs have sections of their own in an answer.
+const SHOWN: TextOptions = TextOptions { budget: 6_000, text: 2_000, is_titled: false, ..TextOptions::WHOLE };
 /// The longest pause of a call.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Members that name an element: of a step, or of an object in it.
@@ -132,12 +135,15 @@ impl Desk {
         let is_known = !shows_all && former.as_ref().is_some_and(is_same);
         let former = former.filter(|former| !shows_all && is_continued(former, &now));
         let shown = match former {
-            Some(former) => {
+            Some(mut former) => {
+                if let Some(report) = &answer.report {
+                    known::take_in(&mut former, &now, report);
+                }
                 let changes = render::changes(&former, &now, &CHANGES);
-                let whole = render::text(&now, &TextOptions::default());
+                let whole = render::text(&now, &SHOWN);
                 if render::estimate_tokens(&changes) < render::estimate_tokens(&whole) { changes } else { whole }
             }
-            None => render::text(&now, &TextOptions::default()),
+            None => render::text(&now, &SHOWN),
         };
         answer.show(&now, is_known, shown);
     }

@@ -22,6 +22,7 @@ mod context;
 mod desk;
 mod events;
 mod handle;
+mod known;
 mod person;
 #[cfg(unix)]
 mod registry;

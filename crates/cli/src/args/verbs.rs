@@ -69,7 +69,7 @@ fn flag(argument: &Argument) -> Arg {
         Form::Number => arg.value_name("NUMBER").value_parser(clap::value_parser!(f64)),
         Form::Texts => arg.value_name("TEXT").action(ArgAction::Append),
         Form::One(words) => arg.value_name("WORD").value_parser(words.to_vec()),
-        Form::Json | Form::File => arg.value_name("FILE"),
+        Form::Json | Form::Plan | Form::File => arg.value_name("FILE"),
         _ => arg.value_name("TEXT"),
     }
 }
@@ -89,6 +89,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
                 matches.get_many::<String>(argument.name).map(|texts| texts.map(|text| json!(text)).collect())
             }
             Form::Json => matches.get_one::<String>(argument.name).map(|path| document(path)).transpose()?,
+            Form::Plan => matches.get_one::<String>(argument.name).map(|path| plan(path)).transpose()?,
             Form::File => matches.get_one::<String>(argument.name).map(|path| absolute(path)),
             _ => matches.get_one::<String>(argument.name).map(|text| json!(text)),
         };
@@ -112,6 +113,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
         let value = match place.form {
             Form::Texts => json!(std::mem::take(&mut words)),
             Form::Json => document(&words.remove(0))?,
+            Form::Plan => plan(&words.remove(0))?,
             Form::File => absolute(&words.remove(0)),
             _ => json!(words.remove(0)),
         };
@@ -148,13 +150,26 @@ fn described(matches: &ArgMatches) -> Option<String> {
 
 /// A JSON document in a file, or on standard input for `-`; an argument that begins like one is one.
 fn document(path: &str) -> Result<Value, clap::Error> {
-    let refuse = |why: String| clap::Error::raw(ErrorKind::ValueValidation, format!("{path}: {why}\n"));
-    let text = match path {
-        "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| refuse(error.to_string()))?,
-        path if path.trim_start().starts_with(['{', '[']) => path.to_owned(),
-        path => std::fs::read_to_string(Path::new(path)).map_err(|error| refuse(error.to_string()))?,
-    };
-    serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))
+    let text = text_of(path, path.trim_start().starts_with(['{', '[']))?;
+    serde_json::from_str(&text).map_err(|error| refusal(path, &error))
+}
+
+/// A plan like a [`document`]. In lines it is left to the session to read; an argument that has a call is one.
+fn plan(path: &str) -> Result<Value, clap::Error> {
+    let is_call = path.contains('(') && !Path::new(path).exists();
+    Ok(json!(text_of(path, is_call || path.trim_start().starts_with(['{', '[']))?))
+}
+
+fn text_of(path: &str, is_text: bool) -> Result<String, clap::Error> {
+    match path {
+        "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| refusal(path, &error)),
+        text if is_text => Ok(text.to_owned()),
+        path => std::fs::read_to_string(path).map_err(|error| refusal(path, &error)),
+    }
+}
+
+fn refusal(path: &str, why: &dyn std::error::Error) -> clap::Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{path}: {why}\n"))
 }
 
 /// The first sentence, as help texts are: without a stop.
@@ -202,7 +217,8 @@ mod tests {
             (&["dialog"], json!({ "accept": false })),
             (&["wait", "--text-gone", "Loading"], json!({ "textGone": "Loading" })),
             (&["goto", "shop.test", "--tab", "t2"], json!({ "url": "shop.test", "tab": "t2" })),
-            (&["batch", "[{\"type\": \"reload\"}]"], json!({ "plan": [{ "type": "reload" }] })),
+            (&["batch", "[{\"type\": \"reload\"}]"], json!({ "plan": "[{\"type\": \"reload\"}]" })),
+            (&["batch", "click(c3)\nreload()"], json!({ "plan": "click(c3)\nreload()" })),
         ] {
             let call = typed(words).unwrap();
             assert_eq!(Value::Object(call.arguments), arguments, "{words:?}");

@@ -17,7 +17,10 @@ use super::reading;
 #[must_use]
 pub fn delta(observation: &Observation, options: &TextOptions) -> Option<String> {
     let changes = observation.delta.as_ref()?;
-    Some(within_budget(counted(changes), lines(observation, changes, options), options))
+    let writer = Writer::new(observation, options).unmarked();
+    let lists = [(&changes.came, '+'), (&changes.changed, '~'), (&changes.went, '-')];
+    let lines = lists.into_iter().flat_map(|(ids, mark)| marked(&writer, observation, ids, mark)).collect();
+    Some(within_budget(counted(changes) + "\n", lines, options))
 }
 
 /// News for a reader of `former` about the same document: candidates, alerts, what lies over the page, and text that
@@ -35,19 +38,21 @@ pub fn changes(former: &Observation, now: &Observation, options: &TextOptions) -
         (Some(modal), None) => news.push(format!("modal {} is closed", quoted(modal, 120))),
         _ => {}
     }
-    news.extend(lines(now, &changes, options));
     let read: HashSet<String> = former.texts.iter().map(reading::written).collect();
     let fresh = now.texts.iter().filter(|line| !reading::is_said_above(line, now)).map(reading::written);
+    let writer = Writer::new(now, options).unmarked();
+    // What the page made of what was there is first: what came may be more than the budget has room for.
+    news.extend(marked(&writer, now, &changes.changed, '~'));
     news.extend(fresh.filter(|line| !read.contains(line)).map(|line| format!("+ {line}")));
+    news.extend(marked(&writer, now, &changes.came, '+'));
+    news.extend(marked(&writer, now, &changes.went, '-'));
     let still: HashSet<String> = now.texts.iter().map(reading::written).collect();
-    let gone = read.iter().filter(|line| !still.contains(*line)).count();
-    let head = match (news.is_empty(), gone) {
-        (true, 0) => return format!("nothing changed since observation {}\n", former.id.0),
-        (_, 0) => counted(&changes),
-        (_, 1) => counted(&changes) + ", 1 line of text is gone",
-        (_, gone) => counted(&changes) + &format!(", {gone} lines of text are gone"),
-    };
-    within_budget(head, news, options)
+    match read.iter().filter(|line| !still.contains(*line)).count() {
+        0 => {}
+        1 => news.push("- 1 line of text".to_owned()),
+        gone => news.push(format!("- {gone} lines of text")),
+    }
+    if news.is_empty() { "nothing else changed\n".to_owned() } else { within_budget(String::new(), news, options) }
 }
 
 fn counted(changes: &Delta) -> String {
@@ -55,23 +60,21 @@ fn counted(changes: &Delta) -> String {
     format!("since observation {}: {came} came, {went} went, {changed} changed", changes.since.0)
 }
 
-fn lines(observation: &Observation, changes: &Delta, options: &TextOptions) -> Vec<String> {
-    let writer = Writer::new(observation, options).unmarked();
-    let of = |ids: &[CandidateId], mark: char| -> Vec<String> {
-        ids.iter()
-            .map(|id| {
-                let known: Option<&Candidate> = observation.candidate_or_recent(*id);
-                let written =
-                    known.map_or_else(|| format!("- [{id}]"), |candidate| writer.line(candidate, Context::InWords));
-                format!("{mark} {}", written.strip_prefix("- ").unwrap_or(&written))
-            })
-            .collect()
-    };
-    [of(&changes.came, '+'), of(&changes.changed, '~'), of(&changes.went, '-')].concat()
+fn marked<'a>(
+    writer: &'a Writer<'a>,
+    observation: &'a Observation,
+    ids: &'a [CandidateId],
+    mark: char,
+) -> impl Iterator<Item = String> + 'a {
+    ids.iter().map(move |id| {
+        let known: Option<&Candidate> = observation.candidate_or_recent(*id);
+        let written = known.map_or_else(|| format!("- [{id}]"), |candidate| writer.line(candidate, Context::InWords));
+        format!("{mark} {}", written.strip_prefix("- ").unwrap_or(&written))
+    })
 }
 
 fn within_budget(head: String, lines: Vec<String>, options: &TextOptions) -> String {
-    let mut out = head + "\n";
+    let mut out = head;
     let mut room = options.budget.saturating_sub(estimate_tokens(&out) + 20);
     let mut left_out = 0_usize;
     for one in lines {

@@ -34,12 +34,20 @@ pub struct TextOptions {
     pub options: usize,
     /// Upper bound of the budget's tokens that the page's text may use.
     pub text: usize,
+    /// The text begins with title and address of the page, its tabs and the dialog that blocks it.
+    pub is_titled: bool,
 }
 
 impl TextOptions {
     /// All candidates, at any cost.
-    pub const WHOLE: Self =
-        Self { budget: usize::MAX, overflow: Overflow::LeftOut, boxes: Boxes::Omitted, options: 12, text: usize::MAX };
+    pub const WHOLE: Self = Self {
+        budget: usize::MAX,
+        overflow: Overflow::LeftOut,
+        boxes: Boxes::Omitted,
+        options: 12,
+        text: usize::MAX,
+        is_titled: true,
+    };
 }
 
 impl Default for TextOptions {

@@ -26,7 +26,7 @@ const FOOTER: usize = 50;
 /// was left out. What follows `# off view` can be scrolled to.
 #[must_use]
 pub fn text(observation: &Observation, options: &TextOptions) -> String {
-    let header = header(observation, options.budget / 2);
+    let header = header(observation, options);
     let writer = Writer::new(observation, options);
     let sheet = Sheet {
         observation,
@@ -213,8 +213,9 @@ fn namer(observation: &Observation, index: usize, kept: &[bool]) -> Option<Candi
 }
 
 /// Returns the lines above the candidates: the first one, and as many of the others as `room` tokens hold.
-fn header(observation: &Observation, room: usize) -> String {
-    let whole = whole_header(observation);
+fn header(observation: &Observation, options: &TextOptions) -> String {
+    let whole = whole_header(observation, options.is_titled);
+    let room = options.budget / 2;
     let mut spent = 0_usize;
     let fitting = whole.split_inclusive('\n').enumerate().take_while(|(index, line)| {
         spent = spent.saturating_add(estimate_tokens(line));
@@ -223,13 +224,15 @@ fn header(observation: &Observation, room: usize) -> String {
     fitting.map(|(_, line)| line).collect()
 }
 
-fn whole_header(observation: &Observation) -> String {
+fn whole_header(observation: &Observation, is_titled: bool) -> String {
     let mut out = String::new();
-    let _ = write!(out, "page {} {}", quoted(&observation.title, 120), quoted(&observation.url, 300));
-    if let Some(status) = observation.status.filter(|status| *status >= 400) {
-        let _ = write!(out, " status={status}");
+    if is_titled {
+        let _ = write!(out, "page {} {}", quoted(&observation.title, 120), quoted(&observation.url, 300));
+        if let Some(status) = observation.status.filter(|status| *status >= 400) {
+            let _ = write!(out, " status={status}");
+        }
+        out.push('\n');
     }
-    out.push('\n');
     // What a page says of itself is for those who read it.
     if !observation.texts.is_empty() {
         let sketch = &observation.sketch;
@@ -246,13 +249,13 @@ fn whole_header(observation: &Observation) -> String {
     } else if observation.sketch.empty {
         out.push_str("the page is empty: nothing to act on, no text, no picture\n");
     }
-    if observation.tabs.len() > 1 {
+    if is_titled && observation.tabs.len() > 1 {
         for (index, tab) in observation.tabs.iter().take(12).enumerate() {
             let current = if tab.current { " [current]" } else { "" };
             let _ = writeln!(out, "tab {index} {}{current}", quoted(&tab.title, 60));
         }
     }
-    if let Some(dialog) = &observation.dialog {
+    if let Some(dialog) = observation.dialog.as_ref().filter(|_| is_titled) {
         let _ = writeln!(out, "dialog {:?} {}, which blocks the page", dialog.kind, quoted(&dialog.message, 300));
     }
     if let Some(modal) = &observation.sketch.modal {

@@ -63,6 +63,7 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
     let with_picture = !ground.request.images.is_empty();
     let options = TextOptions {
         budget: PAGE,
+        is_titled: true,
         text: TEXT,
         options: OPTIONS,
         overflow: Overflow::Brief,

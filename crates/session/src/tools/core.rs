@@ -295,7 +295,11 @@ pub(crate) const CORE: [Tool; 20] = [
                 state conditions: \"post\": [{\"kind\": \"urlChanges\"}].",
         hint: Hint::Acts,
         arguments: &[
-            needed("plan", Form::Json, "The plan: {\"steps\": […]}"),
+            needed(
+                "plan",
+                Form::Plan,
+                "The plan: {\"steps\": […]}, or a text with one step a line: setValue(c1,\"ann\")",
+            ),
             may("dryRun", Form::Flag, "Check it, and run nothing"),
             TAB,
         ],

@@ -110,6 +110,25 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_may_be_a_text_in_json_or_in_lines() {
+        let spec = ToolSet::All.tools().into_iter().find(|spec| spec.name == "browser_run_plan").unwrap();
+        let read = |plan: &str| spec.order(json!({ "plan": plan }).as_object().cloned().unwrap());
+        let steps = |plan: &str| match read(plan).unwrap() {
+            Order::Call(Request { call: Call::Plan { plan, .. }, .. }) => plan["steps"].clone(),
+            other => panic!("{other:?}"),
+        };
+        let expected = json!([{ "type": "click", "targetRef": "c3" }]);
+        for plan in
+            ["click(c3)", "# Go on.\nclick(c3)\n", "{\"steps\": [{\"type\": \"click\", \"targetRef\": \"c3\"}]}"]
+        {
+            assert_eq!(steps(plan)[0]["targetRef"], expected[0]["targetRef"], "{plan}");
+        }
+        for (plan, said) in [("clack(c3)", "clack"), ("{\"steps\": [", "is no JSON"), ("", "no line with a step")] {
+            assert!(read(plan).unwrap_err().contains(said), "{plan}: {:?}", read(plan));
+        }
+    }
+
+    #[test]
     fn a_sequence_of_browser_dom_is_one_plan() {
         let sequence = json!({ "action": "execute_sequence", "steps": [
             { "action": "key_press", "selector": "#email", "credential_ref": "email" },
