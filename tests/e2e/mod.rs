@@ -4,6 +4,7 @@ mod cases;
 mod consents;
 mod context;
 mod contract;
+mod documents;
 mod drift;
 mod durability;
 mod egress;

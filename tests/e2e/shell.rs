@@ -10,13 +10,13 @@ use cuebook_tests::{McpClient, Shop, command};
 use serde_json::json;
 
 /// A shell in which the sessions, profiles and logs lie in a folder of their own.
-struct Shell<'a> {
-    shop: &'a Shop,
-    name: &'static str,
+pub(super) struct Shell<'a> {
+    pub(super) shop: &'a Shop,
+    pub(super) name: &'static str,
 }
 
 impl Shell<'_> {
-    fn command(&self, words: &[&str]) -> Result<Command> {
+    pub(super) fn command(&self, words: &[&str]) -> Result<Command> {
         let mut command = command()?;
         command.args(words).env("CUEBOOK_SESSION", self.name).env("CUEBOOK_OUT", self.shop.runs().join("runs"));
         command.env("XDG_RUNTIME_DIR", self.shop.runs()).env("TMPDIR", self.shop.runs()).stdin(Stdio::null());

@@ -843,6 +843,29 @@ mod tests {
     }
 
     #[test]
+    fn every_command_that_the_documents_name_in_a_sentence_is_one() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let command = line();
+        let mut count = 0;
+        for path in std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
+            let Some(text) =
+                std::fs::read_to_string(&path).ok().filter(|_| path.extension().is_some_and(|it| it == "md"))
+            else {
+                continue;
+            };
+            for span in text.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("cuebook ")) {
+                let Some(word) = span.split_whitespace().next().filter(|word| word.starts_with(char::is_lowercase))
+                else {
+                    continue;
+                };
+                count += 1;
+                assert!(command.find_subcommand(word).is_some(), "{}: {span}", path.display());
+            }
+        }
+        assert!(count >= 100, "{count}");
+    }
+
+    #[test]
     fn each_command_stands_in_one_group() {
         let command = line();
         let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
