@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -425,6 +424,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(unix)]
 fn own_group_and_pipes(command: &mut Command, transport: Transport) -> Result<Option<Pipes>, LaunchError> {
+    use std::io;
     use std::os::unix::process::CommandExt;
 
     use command_fds::{CommandFdExt, FdMapping};

@@ -896,10 +896,3 @@ mod tests {
         }
     }
 }
-
-/// Why there are no sessions on a system without Unix sockets.
-#[cfg(not(unix))]
-pub(crate) fn without_sockets() -> exit::Refusal {
-    let why = "sessions need Unix sockets; `cuebook mcp` serves one browser to one client";
-    exit::Refusal::invalid(ErrorCode::Usage, why)
-}

@@ -95,31 +95,14 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Query(command) => commands::query::run(command, output).await,
         #[cfg(not(feature = "query"))]
         Command::Query(command) => command.refused().print(output),
-        #[cfg(unix)]
         Command::Start(command) => commands::session::start(*command, output).await,
-        #[cfg(unix)]
         Command::Serve(command) => commands::session::serve_here(*command, output).await,
-        #[cfg(unix)]
         Command::Sessions => commands::session::list(output),
-        #[cfg(unix)]
         Command::Save(command) => commands::save::run(&command, output),
-        #[cfg(unix)]
         Command::Events(name) => commands::attached::events(&name, output).await,
-        #[cfg(unix)]
         Command::Pause(name) => commands::attached::pause(&name, output).await,
-        #[cfg(unix)]
         Command::Resume(name) => commands::attached::resume(&name, output).await,
-        #[cfg(unix)]
         Command::Verb(command) => commands::session::call(*command, output).await,
-        #[cfg(not(unix))]
-        Command::Start(_)
-        | Command::Serve(_)
-        | Command::Sessions
-        | Command::Save(_)
-        | Command::Events(_)
-        | Command::Pause(_)
-        | Command::Resume(_)
-        | Command::Verb(_) => args::without_sockets().print(output),
         Command::Mcp(command) => commands::mcp::run(*command, output).await,
         Command::Doctor(command) => commands::doctor::run(command, output).await,
         Command::Config(command) => commands::config::run(&command, output),

@@ -158,9 +158,9 @@ fn check_name(run_id: &RunId) -> Result<(), DataError> {
 }
 
 fn private_dir(path: &Path) -> Result<(), DataError> {
-    let mut builder = DirBuilder::new();
+    let builder = &mut DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
     builder.create(path).map_err(DataError::io(Doing::Create, path))
 }
 

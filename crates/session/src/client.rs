@@ -6,19 +6,18 @@ use std::path::Path;
 use cuebook_grammar::seam::ConfirmReply;
 use serde_json::{Map, Value};
 use tokio::io::BufReader;
-use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::answer::Answer;
 use crate::events::Event;
 use crate::person::HandedBack;
+use crate::socket::{self, FromServer, ToServer};
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
 /// A connection to a session.
 #[derive(Debug)]
 pub struct Client {
-    from: BufReader<OwnedReadHalf>,
-    to: OwnedWriteHalf,
+    from: BufReader<FromServer>,
+    to: ToServer,
 }
 
 /// A message about a call.
@@ -48,7 +47,7 @@ impl Client {
     /// # Errors
     /// If nobody listens.
     pub async fn connect(socket: &Path) -> io::Result<Self> {
-        let (from, to) = UnixStream::connect(socket).await?.into_split();
+        let (from, to) = socket::connect(socket).await?;
         Ok(Self { from: BufReader::new(from), to })
     }
 
@@ -133,12 +132,12 @@ impl Client {
     }
 }
 
-async fn message_of(from: &mut BufReader<OwnedReadHalf>) -> io::Result<ServerMessage> {
+async fn message_of(from: &mut BufReader<FromServer>) -> io::Result<ServerMessage> {
     let message = read(from).await?;
     message.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the session has ended"))
 }
 
-async fn next(from: &mut BufReader<OwnedReadHalf>) -> io::Result<Reply> {
+async fn next(from: &mut BufReader<FromServer>) -> io::Result<Reply> {
     Ok(match message_of(from).await? {
         ServerMessage::Question { number, text, grant } => Reply::Question { number, text, grant },
         ServerMessage::Answer { answer } => Reply::Answer(answer),
@@ -181,7 +180,7 @@ mod tests {
             let reply = asks(&progress, "second").await.await;
             progress.send(Progress::Done(Box::new(Answer::failed(format!("{reply:?}"))))).await.unwrap();
         });
-        let listener = Listener::at(socket.clone()).await.unwrap();
+        let listener = Listener::at(socket.clone()).unwrap();
         tokio::spawn(serve(handle, listener, None, std::future::pending()));
         let mut client = Client::connect(&socket).await.unwrap();
         let first = client.call("browser_snapshot", Map::new()).await.unwrap();

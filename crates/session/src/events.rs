@@ -117,7 +117,6 @@ impl Event {
     }
 
     /// The event as one of another call, where it is about one.
-    #[cfg(any(unix, test))]
     #[must_use]
     pub(crate) fn of_call(mut self, number: u64) -> Self {
         if let Self::StepBegun { call, .. } | Self::StepEnded { call, .. } | Self::Question { call, .. } = &mut self {

@@ -116,7 +116,6 @@ impl Handle {
     }
 
     /// A handle whose jobs somebody else carries out, and those jobs.
-    #[cfg(unix)]
     pub(crate) fn carried(hub: Hub) -> (Self, mpsc::Receiver<Job>) {
         let (jobs, receiver) = mpsc::channel(16);
         (Self { jobs, log: None, person: None, hub, calls: Arc::default() }, receiver)

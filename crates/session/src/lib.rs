@@ -15,7 +15,6 @@
 mod answer;
 mod arguments;
 mod call;
-#[cfg(unix)]
 mod client;
 mod consent;
 mod context;
@@ -24,32 +23,26 @@ mod events;
 mod handle;
 mod known;
 mod person;
-#[cfg(unix)]
 mod registry;
-#[cfg(unix)]
 mod remote;
-#[cfg(unix)]
 mod server;
+mod socket;
 mod tabs;
 mod takeover;
 mod target;
 mod tool;
 mod tools;
-#[cfg(unix)]
 mod wire;
 
 pub use answer::{Answer, Picture};
 pub use arguments::{Argument, Form};
 pub use call::{Call, ContextCall, Request};
-#[cfg(unix)]
 pub use client::{Client, Reply};
 pub use consent::{Asker, Question};
 pub use events::{Event, Events};
 pub use handle::{Handle, Progress, RunningCall, SessionEnded};
 pub use person::HandedBack;
-#[cfg(unix)]
 pub use registry::{BadName, Entry, Registry};
-#[cfg(unix)]
 pub use server::{Listener, serve};
 pub use tool::{Hint, Order, Tool, Verb};
 pub use tools::ToolSet;

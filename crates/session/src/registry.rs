@@ -1,13 +1,12 @@
 //! The sessions of a user on this machine: where their sockets are, and which of them are alive.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::socket;
 use crate::wire::VERSION;
 
 /// The longest name of a session, in bytes: the path of a socket is bounded.
@@ -60,10 +59,7 @@ impl Registry {
     /// # Errors
     /// If the folder cannot be made, or others can enter it.
     pub fn at(folder: PathBuf) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let found = std::fs::symlink_metadata(&folder)?;
-        let is_own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0;
-        if !is_own {
+        if !made_for_owner(&folder)? {
             let why = format!("{} must be a folder that its owner alone can enter", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
@@ -98,7 +94,11 @@ impl Registry {
     /// If the file cannot be written.
     pub fn enter(&self, entry: &Entry) -> io::Result<()> {
         let path = self.file(&entry.name, "json").map_err(io::Error::other)?;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
         file.write_all(&serde_json::to_vec(entry)?)
     }
 
@@ -154,8 +154,24 @@ impl Registry {
     }
 
     fn is_alive(&self, name: &str) -> bool {
-        self.socket(name).is_ok_and(|socket| UnixStream::connect(socket).is_ok())
+        self.socket(name).is_ok_and(|socket| socket::is_served(&socket))
     }
+}
+
+/// Makes a folder, and returns `true` if its owner alone can enter it.
+#[cfg(unix)]
+fn made_for_owner(folder: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = std::fs::symlink_metadata(folder)?;
+    Ok(found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0)
+}
+
+/// Makes a folder. Who can enter it is what the folder around it says: temporary folders are their owner's on Windows.
+#[cfg(not(unix))]
+fn made_for_owner(folder: &Path) -> io::Result<bool> {
+    std::fs::create_dir_all(folder)?;
+    Ok(std::fs::symlink_metadata(folder)?.is_dir())
 }
 
 #[cfg(test)]

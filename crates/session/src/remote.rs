@@ -7,7 +7,6 @@ use cuebook::repair::Interrupt;
 use cuebook_grammar::seam::ConfirmReply;
 use serde_json::Map;
 use tokio::io::BufReader;
-use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;
@@ -16,6 +15,7 @@ use crate::client::{Client, Reply};
 use crate::consent::Question;
 use crate::events::Hub;
 use crate::handle::{Handle, Job, Progress};
+use crate::socket;
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
 
 impl Handle {
@@ -69,7 +69,7 @@ async fn call(
     progress: &mpsc::Sender<Progress>,
     hub: &Hub,
 ) -> io::Result<()> {
-    let (from, mut to) = UnixStream::connect(socket).await?.into_split();
+    let (from, mut to) = socket::connect(socket).await?;
     let from = BufReader::new(from);
     write(&mut to, &ClientMessage::Request { version: VERSION.to_owned(), request: Box::new(request) }).await?;
     let mut is_cancelled = false;

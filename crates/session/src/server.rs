@@ -1,7 +1,6 @@
 //! A session behind a socket, for any number of clients.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,8 +8,6 @@ use std::time::{Duration, Instant};
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::seam::ConfirmReply;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
 
 use crate::answer::Answer;
@@ -18,6 +15,7 @@ use crate::call::Request;
 use crate::consent::Question;
 use crate::events::Event;
 use crate::handle::{Handle, Progress};
+use crate::socket::{self, FromClient, Incoming, ToClient};
 use crate::tool::Order;
 use crate::tools::ToolSet;
 use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
@@ -57,7 +55,7 @@ impl Shared {
 /// A socket that only its owner can use, and no session is served at yet.
 #[derive(Debug)]
 pub struct Listener {
-    listener: UnixListener,
+    incoming: Incoming,
     socket: PathBuf,
 }
 
@@ -66,14 +64,13 @@ impl Listener {
     ///
     /// # Errors
     /// If a session is served there, or the socket cannot be made.
-    pub async fn at(socket: PathBuf) -> io::Result<Self> {
-        if UnixStream::connect(&socket).await.is_ok() {
+    pub fn at(socket: PathBuf) -> io::Result<Self> {
+        if socket::is_served(&socket) {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "a session of this name is open"));
         }
         std::fs::remove_file(&socket).ok();
-        let listener = UnixListener::bind(&socket)?;
-        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, socket })
+        let incoming = Incoming::bind(&socket)?;
+        Ok(Self { incoming, socket })
     }
 }
 
@@ -88,7 +85,7 @@ pub async fn serve(
     idle: Option<Duration>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let Listener { listener, socket } = listener;
+    let Listener { mut incoming, socket } = listener;
     let (ended, mut is_ended) = watch::channel(false);
     let (watched, mut unwatched) = mpsc::channel(1);
     let (last, socket, watched) = (Mutex::new(Instant::now()), Mutex::new(Some(socket)), Mutex::new(Some(watched)));
@@ -96,8 +93,9 @@ pub async fn serve(
     tokio::pin!(stop);
     loop {
         tokio::select! {
-            connection = listener.accept() => {
-                tokio::spawn(attend(shared.clone(), connection?.0));
+            connection = incoming.next() => {
+                let (from, to) = connection?;
+                tokio::spawn(attend(shared.clone(), from, to));
             }
             () = &mut stop => break,
             _ = is_ended.wait_for(|ended| *ended) => break,
@@ -116,8 +114,7 @@ pub async fn serve(
     Ok(())
 }
 
-async fn attend(shared: Arc<Shared>, connection: UnixStream) {
-    let (from, mut to) = connection.into_split();
+async fn attend(shared: Arc<Shared>, from: FromClient, mut to: ToClient) {
     let mut from = BufReader::new(from);
     loop {
         let reply = match read::<ClientMessage>(&mut from).await {
@@ -159,7 +156,7 @@ async fn attend(shared: Arc<Shared>, connection: UnixStream) {
 }
 
 /// Sends all events, until the session ends or the client goes. Whoever reads slowly is told what it missed.
-async fn tell(shared: Arc<Shared>, version: &str, mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) {
+async fn tell(shared: Arc<Shared>, version: &str, mut from: BufReader<FromClient>, mut to: ToClient) {
     if let Err(why) = of_version(version) {
         write(&mut to, &ServerMessage::Refused { why }).await.ok();
         return;
@@ -231,8 +228,8 @@ async fn request(shared: &Shared, message: ClientMessage) -> Result<(Request, bo
 async fn call(
     shared: &Shared,
     message: ClientMessage,
-    from: &mut BufReader<OwnedReadHalf>,
-    to: &mut OwnedWriteHalf,
+    from: &mut BufReader<FromClient>,
+    to: &mut ToClient,
 ) -> io::Result<ServerMessage> {
     let (request, is_reported) = match request(shared, message).await {
         Ok(request) => request,
@@ -289,8 +286,8 @@ async fn call(
 async fn ask(
     mut question: Question,
     number: u64,
-    from: &mut BufReader<OwnedReadHalf>,
-    to: &mut OwnedWriteHalf,
+    from: &mut BufReader<FromClient>,
+    to: &mut ToClient,
 ) -> io::Result<bool> {
     let (text, grant) = (question.text.clone(), question.grant.clone());
     write(to, &ServerMessage::Question { number, text, grant }).await?;
@@ -337,7 +334,7 @@ mod tests {
                 }
             }
         });
-        let listener = Listener::at(socket.clone()).await.unwrap();
+        let listener = Listener::at(socket.clone()).unwrap();
         let serving = tokio::spawn(serve(handle, listener, None, std::future::pending()));
         let mut slow = Client::connect(&socket).await.unwrap();
         slow.watch().await.unwrap();

@@ -29,7 +29,6 @@ pub(crate) async fn run(args: DoctorArgs, output: Output) -> Exit {
         args.browser.cdp.is_some() || checks.iter().all(|check| check.name != "browser" || check.is_well());
     checks.push(browser::planner(&args).await);
     checks.push(browser::profiles(fix));
-    #[cfg(unix)]
     checks.push(files::sessions(fix));
     checks.extend(args.secrets.as_deref().map(|path| files::secrets(path, fix)));
     checks.push(files::out(&args.out));

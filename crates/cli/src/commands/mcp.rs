@@ -50,14 +50,9 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
         Tools::All => ToolSet::All,
     };
     let offer = Offer { tools, has_live_ids: args.live_schema };
-    #[cfg(unix)]
     if let Some(name) = &args.of_session {
         let opener = super::attached::Attached::to(name.clone()).await?;
         return serve(opener, offer, &args, true, output).await;
-    }
-    #[cfg(not(unix))]
-    if args.of_session.is_some() {
-        return Err(crate::args::without_sockets());
     }
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
     let opening = Opening { options: args.session.clone(), page_asks: None };

@@ -1,6 +1,5 @@
 //! One file per command. Each turns its arguments into an [`Exit`](crate::exit::Exit).
 
-#[cfg(unix)]
 pub(crate) mod attached;
 pub(crate) mod bench;
 pub(crate) mod check;
@@ -17,7 +16,6 @@ pub(crate) mod judge;
 pub(crate) mod mcp;
 pub(crate) mod minimize;
 pub(crate) mod observe;
-#[cfg(unix)]
 mod place;
 pub(crate) mod policy;
 pub(crate) mod prune;
@@ -27,10 +25,8 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
-#[cfg(unix)]
 pub(crate) mod save;
 pub(crate) mod schema;
-#[cfg(unix)]
 pub(crate) mod session;
 pub(crate) mod site;
 pub(crate) mod skill;

@@ -28,6 +28,11 @@ use crate::watch;
 const STARTING: Duration = Duration::from_secs(45);
 /// How often it is looked for.
 const BEAT: Duration = Duration::from_millis(20);
+/// The console of whoever starts a session, and what stops it, is not the session's.
+#[cfg(windows)]
+const DETACHED_PROCESS: u32 = 0x8;
+#[cfg(windows)]
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 /// Time for an answer to a question.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -80,6 +85,7 @@ pub(crate) async fn serve_here(args: StartArgs, output: Output) -> Exit {
 
 async fn served(args: StartArgs) -> Result<(), Refusal> {
     // What stops the shell that it was started from does not stop it.
+    #[cfg(unix)]
     rustix::process::setsid().ok();
     let (registry, name) = place(&args.name)?;
     let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::CannotWrite, error.to_string());
@@ -96,7 +102,7 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
         }
         None => None,
     };
-    let listener = Listener::at(socket).await.map_err(unusable)?;
+    let listener = Listener::at(socket).map_err(unusable)?;
     let folder = std::env::current_dir().unwrap_or_default();
     let log = handle.log().map(str::to_owned);
     let page = view.as_ref().map(|view| view.url().to_owned());
@@ -225,7 +231,10 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
     let socket = registry.socket(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let messages = registry.messages(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let program = std::env::current_exe().map_err(unusable)?;
-    let mut server = std::process::Command::new(program)
+    let mut server = std::process::Command::new(program);
+    #[cfg(windows)]
+    std::os::windows::process::CommandExt::creation_flags(&mut server, DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+    let mut server = server
         .arg("serve")
         .args(flags)
         .env("CUEBOOK_SESSION", name)

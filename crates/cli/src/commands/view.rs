@@ -66,7 +66,6 @@ fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
 }
 
 /// The run of an open session: of this name, or of the project.
-#[cfg(unix)]
 fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     let place = crate::args::SessionName { session: name.map(str::to_owned) };
     let (registry, found) = super::place::place(&place)?;
@@ -81,11 +80,4 @@ fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     })?;
     let log = entry.log.ok_or_else(|| refused(format!("the session {found} keeps no log")))?;
     RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))
-}
-
-/// Sessions need sockets of Unix.
-#[cfg(not(unix))]
-fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
-    let seen = name.map_or_else(|| "nothing".to_owned(), plain);
-    Err(Refusal::invalid(ErrorCode::Unreadable, format!("expected the directory of a run, saw {seen}")))
 }

@@ -53,7 +53,6 @@ pub(super) fn configuration(table: &Table, fix: bool) -> Check {
 }
 
 /// The sockets of sessions, without those of dead ones.
-#[cfg(unix)]
 pub(super) fn sessions(fix: bool) -> Check {
     use cuebook_session::Registry;
 
