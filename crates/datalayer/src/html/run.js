@@ -89,7 +89,8 @@ document.addEventListener("click", (event) => {
   pick(link.hash.slice(1));
   // Where the list is not beside the panel, the panel is elsewhere.
   const panel = panelOf(link);
-  if (!link.closest("#rows") || matchMedia("(max-width: 60rem)").matches) panel.scrollIntoView({ block: "nearest" });
+  const isBeside = link.closest("#rows") && !matchMedia("(max-width: 60rem)").matches;
+  if (!isBeside) panel.scrollIntoView({ block: link.closest("#strip") ? "nearest" : "start" });
   if (!link.closest("#rows, #strip")) panel.focus({ preventScroll: true });
 });
 $("previous").addEventListener("click", () => go(-1));

@@ -134,6 +134,8 @@ fn note(record: &StepRecord) -> Option<String> {
 pub(super) fn effect(effects: &EffectRecord) -> Option<String> {
     let first = |texts: &[String], before: &str| texts.first().map(|text| format!("{before}{text}"));
     let changes = &effects.mutations;
+    let has_changes =
+        [changes.added, changes.removed, changes.attributes, changes.texts].iter().any(|count| *count > 0);
     let address = effects.url_after.as_ref().map(|url| {
         let path = url::Url::parse(url).map_or_else(|_| url.clone(), |url| format!("{}{}", url.path(), query(&url)));
         format!("{} {path}", if effects.new_document { "loaded" } else { "went to" })
@@ -145,7 +147,7 @@ pub(super) fn effect(effects: &EffectRecord) -> Option<String> {
         .or_else(|| first(&effects.states, ""))
         .or_else(|| effects.target_changed.then(|| "its value or state changed".to_owned()))
         .or_else(|| changes.notable.first().map(|change| notable(change)))
-        .or_else(|| (changes.added + changes.removed > 0).then(|| "the page changed".to_owned()))
+        .or_else(|| has_changes.then(|| "the page changed".to_owned()))
         .or_else(|| effects.scrolled.then(|| "scrolled".to_owned()))
 }
 

@@ -152,6 +152,8 @@ mod tests {
         assert_eq!(seen(&one, &loaded, None).as_deref(), Some("loaded /cart?x=1"));
         let shown = record(json!({ "mutations": { "notable": ["+dialog \"Settings\""] } }));
         assert_eq!(seen(&one, &shown, None).as_deref(), Some("dialog \"Settings\" appeared"));
+        let edited = record(json!({ "mutations": { "texts": 2 } }));
+        assert_eq!(seen(&one, &edited, None).as_deref(), Some("the page changed"));
         assert_eq!(seen(&one, &record(json!({ "mutations": {} })), None), None);
         one.verdict = Verdict::Fails;
         assert_eq!(seen(&one, &loaded, None), None);
