@@ -136,10 +136,12 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
                 await new Promise((done) => setTimeout(done, 100));
                 const isThere = ({seen})('#rows [aria-current]');
                 document.querySelector('#rows [aria-current]').click();
-                return [isThere, ({seen})('.step:not([hidden]) h2')];
+                const {{ top, bottom }} = document.querySelector('.step:not([hidden]) h2').getBoundingClientRect();
+                return [isThere, top >= 0 && bottom <= innerHeight, [top, bottom, innerHeight, scrollY]];
             }})()"
         );
-        assert_eq!(asked(&page, &there).await?, json!([true, true]), "there and back");
+        let went = asked(&page, &there).await?;
+        assert_eq!((&went[0], &went[1]), (&json!(true), &json!(true)), "there and back: {went}");
     }
     let found = asked(
             &page,
