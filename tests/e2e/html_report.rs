@@ -106,6 +106,7 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     ] {
         assert!(said.contains(part), "{part} in {said}");
     }
+    assert_eq!(said.matches(", saw the URL").count(), 1, "the failure is said once: {said}");
     let seen = asked(
         &page,
         "[document.querySelectorAll('svg image').length, document.querySelectorAll('.step:not([hidden])').length,
@@ -116,6 +117,32 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     assert!(seen[0].as_u64() >= Some(2), "pictures: {seen}");
     assert_eq!((&seen[1], &seen[2]), (&json!(1), &json!(true)), "the failed step is shown, and nothing overflows");
     assert_eq!(seen[3], 1, "what was clicked is marked");
+    let flag = "(() => {
+        const [flag, target] = ['.flag circle', '.before .target'].map((part) =>
+            document.querySelector(`.step:not([hidden]) ${part}`).getBBox());
+        const covered = Math.max(0, target.x + target.width - flag.x) * Math.max(0, flag.y + flag.height - target.y);
+        return [flag.width <= 24, covered / (target.width * target.height) < 0.05];
+    })()";
+    assert_eq!(asked(&page, flag).await?, json!([true, true]), "the sign is small, and beside what was clicked");
+    let is_narrow = viewport.0 < 960;
+    assert_eq!(asked(&page, "document.querySelector('.walk a').checkVisibility()").await?, is_narrow);
+    if is_narrow {
+        let seen = "(selector) => { const { top, bottom } = document.querySelector(selector).getBoundingClientRect(); \
+                    return top >= 0 && bottom <= innerHeight }";
+        assert_eq!(asked(&page, &format!("({seen})('.walk a')")).await?, true, "the way to the steps is seen at once");
+        let there = format!(
+            "(async () => {{
+                document.querySelector('.walk a').click();
+                await new Promise((done) => setTimeout(done, 100));
+                const isThere = ({seen})('#rows [aria-current]');
+                document.querySelector('#rows [aria-current]').click();
+                const {{ top, bottom }} = document.querySelector('.step:not([hidden]) h2').getBoundingClientRect();
+                return [isThere, top >= 0 && bottom <= innerHeight, [top, bottom, innerHeight, scrollY]];
+            }})()"
+        );
+        let went = asked(&page, &there).await?;
+        assert_eq!((&went[0], &went[1]), (&json!(true), &json!(true)), "there and back: {went}");
+    }
     let found = asked(
             &page,
             "(() => { const search = document.querySelector('#search'); search.value = 'save DRAFT';
@@ -129,6 +156,58 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     assert_eq!(asked(&page, &format!("{keys}(['k'])")).await?, "step-0");
     assert_eq!(asked(&page, &format!("{keys}(['ArrowRight'])")).await?, "step-1");
     assert_eq!(asked(&page, &format!("{keys}(['ArrowLeft', 'f'])")).await?, "step-1", "the next failure");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_many_runs_needs_no_colours_and_breaks_no_number() -> Result<()> {
+    let out = TempDir::new()?;
+    let mut collector = Collector::default();
+    for (number, result) in ["ok", "failed", "interrupted", "ok"].iter().enumerate() {
+        let id = format!("2026-11-27T17425{number}Z-1a428{number}");
+        let target = "button with a long name ".repeat(5);
+        let action = json!({ "type": "click", "targetRef": "go" });
+        let usual = json!({ "schemaVersion": RECORD_VERSION, "runId": id, "tsMs": 1 });
+        let mut lines = [
+            json!({ "entry": "header", "cuebook": "0", "command": "exec" }),
+            json!({ "entry": "begin", "stepIndex": 0, "origin": "plan", "attempt": 1, "action": action }),
+            json!({ "entry": "commit", "stepIndex": 0, "origin": "plan", "attempt": 1, "action": action,
+                    "url": "http://a.test/", "risk": "write", "effectClass": "reversible",
+                    "candidates": { "go": { "declared": { "strategy": "css", "selector": target } } },
+                    "execution": { "tsMs": 2, "durationMs": 876 * (number + 1) },
+                    "result": if *result == "failed" { "failed" } else { "ok" },
+                    "failure": (*result == "failed").then(|| json!({ "stage": "postcondition",
+                        "cause": "postconditionFailed", "message": "no" })) }),
+            json!({ "entry": "end", "result": result }),
+        ];
+        for (at, line) in lines.iter_mut().enumerate() {
+            for (name, value) in usual.as_object().context("an object")? {
+                line[name] = value.clone();
+            }
+            line["tsMs"] = json!(1 + at * 1_500);
+        }
+        let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        collector.add_run(Entries::new(log.as_bytes(), &out.path().join("log.jsonl")))?;
+    }
+    let path = out.path().join("all.html");
+    fs::write(&path, html::overview(&collector, None, &|_| None))?;
+    let (_browser, page, _profiles) = shown(&path, (390, 844)).await?;
+    let bars = "Array.from(document.querySelectorAll('.chart rect:not(.base)'), (bar) => {
+        const base = document.querySelector('.chart .base').y.baseVal.value;
+        const isHollow = getComputedStyle(bar).fill === 'none';
+        return [bar.y.baseVal.value < base ? 'up' : 'down', isHollow, bar.textContent.split(': ')[1]];
+    })";
+    let expected =
+        json!([["up", false, "ok"], ["down", false, "failed"], ["down", true, "interrupted"], ["up", false, "ok"]]);
+    assert_eq!(asked(&page, bars).await?, expected);
+    let broken = "Array.from(document.querySelectorAll('td')).filter((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const lines = new Set(Array.from(range.getClientRects(), (box) => box.top));
+        return /^[0-9.]+( m?s)?$/.test(cell.textContent) && lines.size > 1;
+    }).map((cell) => cell.textContent)";
+    assert_eq!(asked(&page, broken).await?, json!([]));
+    assert_eq!(asked(&page, "document.documentElement.scrollWidth <= innerWidth").await?, true);
     Ok(())
 }
 
@@ -232,7 +311,7 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let run = Run::read_bytes(log.as_bytes())?;
     let (report, comparison) = (RunReport::read(&report.to_string())?, serde_json::from_value(comparison)?);
-    let beside = html::Beside { report: Some(&report), comparison: Some(&comparison) };
+    let beside = html::Beside { report: Some(&report), comparison: Some(&comparison), session: None };
     let path = out.path().join("report.html");
     fs::write(&path, html::page(&run, beside, &store))?;
     let said = is_inert(&path, 500, 1).await?;

@@ -57,7 +57,9 @@ fn soon() -> Instant {
 
 async fn shown(url: &str) -> Result<(Browser, Page, TempDir)> {
     let profiles = TempDir::new()?;
-    let browser = Browser::launch(&cuebook_testkit::browser(profiles.path()), soon()).await?;
+    let mut options = cuebook_testkit::browser(profiles.path());
+    options.viewport = (1280, 720);
+    let browser = Browser::launch(&options, soon()).await?;
     let page = browser.pages().into_iter().next().context("expected a tab")?;
     page.goto(url, WaitUntil::Load, soon()).await?;
     Ok((browser, page, profiles))
@@ -123,6 +125,57 @@ fn a_run_is_watched_and_its_questions_are_answered_in_the_page() -> Result<()> {
 }
 
 #[test]
+fn the_newest_step_stays_in_view_unless_a_person_scrolls_or_chooses() -> Result<()> {
+    let (shop, runtime) = (Shop::open()?, Runtime::new()?);
+    let check = json!({ "type": "assert", "condition": { "kind": "urlMatches", "pattern": "counter" } });
+    let click = json!({ "type": "click", "targetRef": "button" });
+    let mut steps = vec![check; 30];
+    steps.extend(vec![click; 4]);
+    let plan = json!({
+        "version": "1.0", "candidates": { "button": { "strategy": "byRole", "role": "button", "name": "Count" } },
+        "steps": steps,
+    });
+    let file = shop.runs().join("plan.json");
+    std::fs::write(&file, plan.to_string())?;
+    let (file, url) = (file.to_string_lossy().into_owned(), shop.url("/counter"));
+    let out = shop.runs().join("watched").to_string_lossy().into_owned();
+    let args = ["exec", &file, "--url", &url, "--gate", "effects", "--watch", "--out", &out];
+    let run = Served::start(&args, "watch: ")?;
+    let (_browser, page, _profiles) = runtime.block_on(shown(&run.url))?;
+    let allow = |number: usize| -> Result<()> {
+        let button = format!("document.querySelector('#question [data-number=\"{number}\"] button[value=yes]')");
+        runtime.block_on(until(&page, &format!("{button}?.disabled === false")))?;
+        runtime.block_on(asked(&page, &format!("{button}.click()")))?;
+        runtime.block_on(until(&page, &format!("rows().length === {}", 32 + number)))
+    };
+    let place = "(() => {
+        const [row, list] = [rows().at(-1), $('rows')].map((one) => one.getBoundingClientRect());
+        const isSeen = row.top >= list.top && row.bottom <= Math.min(list.bottom, innerHeight) + 1;
+        return [isSeen, isChosen(rows().at(-1)), $('rows').scrollTop === 0, $('follow').checked];
+    })()";
+    let placed = || runtime.block_on(asked(&page, place));
+    runtime.block_on(until(&page, "rows().length === 31 && !!document.querySelector('#question button')"))?;
+    assert_eq!(runtime.block_on(asked(&page, "$('follow').checkVisibility()"))?, true);
+    assert_eq!(placed()?, json!([true, true, false, true]), "the newest of many");
+    allow(0)?;
+    assert_eq!(placed()?, json!([true, true, false, true]), "the one that came");
+    runtime.block_on(asked(&page, "$('rows').scrollTop = 0"))?;
+    allow(1)?;
+    assert_eq!(placed()?, json!([false, true, true, true]), "a list that was scrolled stays");
+    runtime.block_on(asked(&page, "rows()[3].firstElementChild.click()"))?;
+    runtime.block_on(until(&page, "!$('follow').checked"))?;
+    runtime.block_on(asked(&page, "$('rows').scrollTop = $('rows').scrollHeight"))?;
+    allow(2)?;
+    assert_eq!(runtime.block_on(asked(&page, "isChosen(rows()[3])"))?, true, "what was chosen stays");
+    assert_eq!(placed()?[2], false, "and does not pull the list back to it");
+    runtime.block_on(asked(&page, "$('follow').click()"))?;
+    allow(3)?;
+    assert_eq!(placed()?, json!([true, true, false, true]), "it is followed again");
+    runtime.block_on(until(&page, "!$('follow').checkVisibility()"))?;
+    Ok(())
+}
+
+#[test]
 fn a_run_that_has_ended_is_shown_with_its_pictures() -> Result<()> {
     let (shop, runtime) = (Shop::open()?, Runtime::new()?);
     let ended = shop.run("/login", "log in as ann with password correct-horse", &["--record"])?;
@@ -130,6 +183,7 @@ fn a_run_that_has_ended_is_shown_with_its_pictures() -> Result<()> {
     let view = Served::start(&["view", &dir], "")?;
     let (_browser, page, _profiles) = runtime.block_on(shown(&view.url))?;
     runtime.block_on(until(&page, "document.querySelector('#head .badge').textContent.includes('ok')"))?;
+    assert_eq!(runtime.block_on(asked(&page, "$('follow').checkVisibility()"))?, false, "there is nothing to follow");
     let loaded = "(async () => {
         const images = Array.from(document.querySelectorAll('.panel image')).map((image) => image.href.baseVal);
         const sizes = images.map((src) => new Promise((done) => {

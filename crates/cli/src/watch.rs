@@ -4,22 +4,33 @@ use cuebook_datalayer::RunDir;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_view::{Questions, View, ViewError};
 
+use crate::args::WatchArgs;
 use crate::exit::Refusal;
 use crate::progress::say;
 use crate::text::with_sources;
 
-/// Serves the page, and says where.
-pub(crate) async fn open(dir: &RunDir, port: Option<u16>, opens: bool, asks: Questions) -> Result<View, Refusal> {
-    let view = serve(dir, port, asks).await?;
+/// Serves the page of a run, or of the session of this name, and says where.
+pub(crate) async fn open(
+    dir: &RunDir,
+    session: Option<String>,
+    flags: &WatchArgs,
+    asks: Questions,
+) -> Result<View, Refusal> {
+    let view = serve(dir, session, flags.port, asks).await?;
     say(&format!("watch: {}", view.url()));
-    if opens {
+    if flags.open {
         open_page(view.url());
     }
     Ok(view)
 }
 
-pub(crate) async fn serve(dir: &RunDir, port: Option<u16>, asks: Questions) -> Result<View, Refusal> {
-    View::open(dir, port.unwrap_or(0), asks).await.map_err(|error| match &error {
+pub(crate) async fn serve(
+    dir: &RunDir,
+    session: Option<String>,
+    port: Option<u16>,
+    asks: Questions,
+) -> Result<View, Refusal> {
+    View::open(dir, session, port.unwrap_or(0), asks).await.map_err(|error| match &error {
         ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
         _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
     })

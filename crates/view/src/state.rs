@@ -20,6 +20,8 @@ const MOST_REPORT: u64 = 32 << 20;
 /// A run that is shown.
 pub(crate) struct Shared {
     dir: RunDir,
+    /// Name of the session whose run it is.
+    session: Option<String>,
     artifacts: ArtifactStore,
     log: Mutex<Log>,
     /// Raised when there is something to show.
@@ -37,11 +39,12 @@ struct Log {
 
 impl Shared {
     /// Reads the log as it is now. Blocks.
-    pub(crate) fn open(dir: &RunDir, questions: Questions) -> Result<Self, DataError> {
+    pub(crate) fn open(dir: &RunDir, session: Option<String>, questions: Questions) -> Result<Self, DataError> {
         let mut following = Following::open(&dir.log_path())?;
         following.read_on()?;
         let shared = Self {
             dir: dir.clone(),
+            session,
             artifacts: ArtifactStore::new(dir, None),
             log: Mutex::new(Log { following, report: None, is_running: false }),
             news: watch::Sender::new(0),
@@ -84,13 +87,13 @@ impl Shared {
     /// The whole page. Blocks.
     pub(crate) fn page(&self) -> String {
         let log = self.lock();
-        html::live_page(log.following.run(), log.beside(), &self.artifacts, log.is_running)
+        html::live_page(log.following.run(), self.beside(&log), &self.artifacts, log.is_running)
     }
 
     /// Returns what a page lacks that shows this much. Blocks.
     pub(crate) fn update(&self, shown: Shown) -> Update {
         let log = self.lock();
-        html::update(log.following.run(), log.beside(), &self.artifacts, shown, log.is_running)
+        html::update(log.following.run(), self.beside(&log), &self.artifacts, shown, log.is_running)
     }
 
     /// A picture that the log names, if it is one. Blocks.
@@ -103,14 +106,12 @@ impl Shared {
         self.artifacts.read(&picture).ok().filter(|bytes| bytes.starts_with(b"\x89PNG\r\n\x1a\n"))
     }
 
+    fn beside<'a>(&'a self, log: &'a Log) -> Beside<'a> {
+        Beside { report: log.report.as_ref(), session: self.session.as_deref(), ..Beside::default() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Log {
-    fn beside(&self) -> Beside<'_> {
-        Beside { report: self.report.as_ref(), comparison: None }
     }
 }
 

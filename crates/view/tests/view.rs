@@ -60,14 +60,14 @@ impl Setting {
         self.write(&json!({
             "entry": "commit", "schemaVersion": RECORD_VERSION, "runId": "r", "stepIndex": index, "origin": "plan",
             "attempt": 1, "action": action, "url": text, "risk": "write", "effectClass": "reversible",
-            "candidates": { "go": { "declared": { "strategy": "css", "selector": "#go" } } },
+            "candidates": { "go": { "declared": { "strategy": "css", "selector": text } } },
             "execution": { "tsMs": 2, "durationMs": 40 }, "artifacts": artifacts, "result": "failed",
             "failure": { "stage": "postcondition", "cause": "covered", "message": text },
         }));
     }
 
     async fn view(&self) -> View {
-        View::open(&self.dir, 0, self.questions.clone()).await.unwrap()
+        View::open(&self.dir, None, 0, self.questions.clone()).await.unwrap()
     }
 }
 
@@ -197,11 +197,21 @@ async fn a_step_is_delivered_when_it_has_ended_and_its_text_stays_text() {
 }
 
 #[tokio::test]
+async fn the_page_of_a_session_names_it_also_when_it_goes_on() {
+    let setting = Setting::new();
+    let view = View::open(&setting.dir, Some("desk".to_owned()), 0, Questions::default()).await.unwrap();
+    assert!(page(&view).await.contains("<h1>Session desk</h1>"));
+    let update = Events::of(&view, 0).await.next("update").await;
+    assert_eq!(update["title"], "cut off: Session desk");
+    assert!(update["replaced"][0][1].as_str().unwrap().contains("<h1>Session desk</h1>"));
+}
+
+#[tokio::test]
 async fn a_run_counts_as_running_while_its_log_is_written() {
     let out = TempDir::new().unwrap();
     let dir = RunDir::create(out.path(), &run_id(0, [4, 5, 6])).unwrap();
     let log = JsonlLog::create(&dir, None).unwrap();
-    let view = View::open(&dir, 0, Questions::default()).await.unwrap();
+    let view = View::open(&dir, None, 0, Questions::default()).await.unwrap();
     let mut events = Events::of(&view, 0).await;
     assert_eq!(events.next("update").await["isRunning"], true);
     drop(log);
@@ -264,8 +274,8 @@ async fn a_question_is_answered_in_the_page_once() {
 async fn a_log_that_is_none_is_no_view() {
     let setting = Setting::new();
     setting.append("no entry\n");
-    let error = View::open(&setting.dir, 0, Questions::default()).await.unwrap_err();
+    let error = View::open(&setting.dir, None, 0, Questions::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the log cannot be shown");
     let missing = RunDir::open(Path::new("/")).unwrap();
-    assert!(View::open(&missing, 0, Questions::default()).await.is_err());
+    assert!(View::open(&missing, None, 0, Questions::default()).await.is_err());
 }

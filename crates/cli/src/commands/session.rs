@@ -98,7 +98,7 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let view = match handle.log().zip(page_asks) {
         Some((log, questions)) => {
             let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
-            Some(watch::open(&dir, args.watch.port, args.watch.open, questions).await?)
+            Some(watch::open(&dir, Some(name.clone()), &args.watch, questions).await?)
         }
         None => None,
     };

@@ -2,6 +2,8 @@
 // The server renders; this puts what came into its place.
 const body = document.body;
 const isLast = () => rows().length === 0 || isChosen(rows().at(-1));
+const isAtEnd = ({ scrollHeight, clientHeight, scrollTop, scrollWidth, clientWidth, scrollLeft }) =>
+  scrollHeight - clientHeight - scrollTop < 40 && scrollWidth - clientWidth - scrollLeft < 40;
 
 const tick = () => {
   for (const one of document.querySelectorAll("[data-since]")) {
@@ -12,6 +14,10 @@ const tick = () => {
 
 const take = (update) => {
   document.title = update.title;
+  // Neither a list that somebody scrolled away from its end moves, nor any while an earlier step is looked at.
+  const follows = $("follow").checked;
+  const kept = ["rows", "strip"].map($).filter((list) => !follows || !isAtEnd(list));
+  const places = kept.map((list) => [list, { top: list.scrollTop, left: list.scrollLeft }]);
   for (const [id, html] of update.replaced) if ($(id).innerHTML !== html) $(id).innerHTML = html;
   for (const [id, html] of update.added) $(id).insertAdjacentHTML("beforeend", html);
   for (const panel of $("panels").children) panel.hidden = true;
@@ -20,8 +26,9 @@ const take = (update) => {
   body.dataset.shown = JSON.stringify(update.shown);
   filter();
   const chosen = document.querySelector("#rows [aria-current]");
-  if ($("follow").checked || !chosen) choose(start());
-  else choose(chosen.hash.slice(1));
+  choose(follows || !chosen ? start() : chosen.hash.slice(1));
+  for (const [list, place] of places) list.scrollTo(place);
+  $("follow").parentElement.hidden = !update.isRunning;
   tick();
 };
 

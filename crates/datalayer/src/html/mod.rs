@@ -18,6 +18,7 @@ mod words;
 
 use cuebook_grammar::outcome::{DeniedRequest, EffectRecord};
 use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::render::one_line;
 use cuebook_grammar::report::RunReport;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -37,6 +38,8 @@ use words::{counted, mark, result_of, said, seconds, sign};
 
 /// How many lines of the network and the console are listed for a run, and how many differences of a replay.
 const LISTED: usize = 200;
+/// The longest address of a run, in characters.
+const ADDRESS: usize = 200;
 
 /// Documents of a run that lie beside its log and are not in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +48,8 @@ pub struct Beside<'a> {
     pub report: Option<&'a RunReport>,
     /// How the run differs from the one that it replays.
     pub comparison: Option<&'a Comparison>,
+    /// Name of the session whose log this is.
+    pub session: Option<&'a str>,
 }
 
 /// The page of a run, as one file. Linear in the log and the pictures.
@@ -53,7 +58,7 @@ pub fn page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore) -> String 
     let mut stages = Stages::of(run, artifacts, Source::Within);
     let parts = Parts::of(run, Shown::default(), &mut stages);
     let body = html! { (frame(run, beside, &parts, false)) (stages.definitions()) };
-    document(&title(run, false), Kind::Run, &body)
+    document(&title(run, beside, false), Kind::Run, &body)
 }
 
 /// The page of a run that may still go on, for a server that answers `picture/<digest>` and the stream `events` beside it,
@@ -61,7 +66,7 @@ pub fn page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore) -> String 
 #[must_use]
 pub fn live_page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, is_running: bool) -> String {
     let parts = Parts::of(run, Shown::default(), &mut Stages::of(run, artifacts, Source::Beside));
-    document(&title(run, is_running), Kind::Live(Shown::all(run)), &frame(run, beside, &parts, is_running))
+    document(&title(run, beside, is_running), Kind::Live(Shown::all(run)), &frame(run, beside, &parts, is_running))
 }
 
 /// The parts of a live page that changed: some are replaced, some are added at the end of their list.
@@ -86,7 +91,7 @@ pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: S
     let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
     let joined = |parts: Vec<Markup>| parts.into_iter().map(Markup::into_string).collect::<String>();
     Update {
-        title: title(run, is_running),
+        title: title(run, beside, is_running),
         replaced: [
             ("head", head(run, beside, is_running).into_string()),
             ("open", open(run, is_running).into_string()),
@@ -163,51 +168,59 @@ fn frame_of_strip(at: usize, record: &StepRecord, small: &Markup) -> Markup {
     }
 }
 
-fn title(run: &Run, is_running: bool) -> String {
-    let subject = run.header.as_ref().map_or_else(|| "a run".to_owned(), in_words::run);
+fn title(run: &Run, beside: Beside<'_>, is_running: bool) -> String {
+    let named = beside.session.map(|name| format!("Session {name}"));
+    let subject = named.or_else(|| run.header.as_ref().map(in_words::run)).unwrap_or_else(|| "a run".to_owned());
     format!("{}: {subject}", said(result_of(run, is_running)))
+}
+
+/// The URL that a run started on; where none was stated, that of the page it is on.
+fn address(run: &Run) -> Option<&str> {
+    let stated = run.header.as_ref().and_then(|header| header.url.as_deref());
+    stated.or_else(|| run.steps.last().map(words::left_at)).filter(|url| *url != "about:blank")
 }
 
 /// All of a page but what its pictures share.
 fn frame(run: &Run, beside: Beside<'_>, parts: &Parts, is_running: bool) -> Markup {
     html! {
-        header #head { (head(run, beside, is_running)) }
         main {
+            header #head { (head(run, beside, is_running)) }
             div #question aria-live="assertive" {}
             nav.strip aria-label="Pictures of the steps" hidden[parts.strip.is_empty()] {
                 ol #strip { @for one in &parts.strip { (one) } }
             }
-            div.board {
-                section aria-label="The chosen step" {
-                    div.tools {
-                        button #previous type="button" { span aria-hidden="true" { "← " } "Previous" }
-                        button #next type="button" { "Next" span aria-hidden="true" { " →" } }
-                        label.ghosts { input #candidates type="checkbox"; " Other candidates" }
-                        label.live { input #follow type="checkbox" checked; " Follow the run" }
-                        span.live #state role="status" {}
-                    }
-                    div #panels { @for one in &parts.panels { (one) } }
-                    @if parts.panels.is_empty() { p.none { "No step yet." } }
+            section.chosen aria-label="The chosen step" {
+                div.tools.walk {
+                    button #previous type="button" { span aria-hidden="true" { "← " } "Previous" }
+                    a href="#steps" { "All steps" }
+                    button #next type="button" { "Next" span aria-hidden="true" { " →" } }
                 }
-                section.timeline aria-labelledby="steps" {
-                    h2 #steps { "Steps" }
-                    div.tools role="search" {
-                        fieldset.filter {
-                            legend.away { "Show" }
-                            @for (value, name) in [("all", "All"), ("bad", "Failed"), ("repair", "Repairs")] {
-                                label {
-                                    input type="radio" name="filter" value=(value) checked[value == "all"];
-                                    span { (name) " " output {} }
-                                }
+                div.tools {
+                    label.ghosts { input #candidates type="checkbox"; " Other candidates" }
+                    label.live hidden[!is_running] { input #follow type="checkbox" checked; " Follow the run" }
+                    span.live #state role="status" {}
+                }
+                div #panels { @for one in &parts.panels { (one) } }
+                @if parts.panels.is_empty() { p.none { "No step yet." } }
+            }
+            section.timeline aria-labelledby="steps" {
+                h2 #steps { "Steps" }
+                div.tools role="search" {
+                    fieldset.filter {
+                        legend.away { "Show" }
+                        @for (value, name) in [("all", "All"), ("bad", "Failed"), ("repair", "Repairs")] {
+                            label {
+                                input type="radio" name="filter" value=(value) checked[value == "all"];
+                                span { (name) " " output {} }
                             }
                         }
-                        label.away for="search" { "Search steps" }
-                        input #search type="search" placeholder="Search steps" autocomplete="off";
-                        output #found for="search" {}
                     }
-                    ol #rows { @for one in &parts.rows { (one) } }
-                    div #open { (open(run, is_running)) }
+                    label.away for="search" { "Search steps" }
+                    input #search type="search" placeholder="Search steps" autocomplete="off";
+                    output #found for="search" {}
                 }
+                ol #rows { @for one in &parts.rows { (one) } }
+                div #open { (open(run, is_running)) }
             }
             div #more { (more(run, beside)) }
         }
@@ -225,7 +238,7 @@ fn open(run: &Run, is_running: bool) -> Markup {
     html! { @for intent in &run.open { (timeline::open(intent, is_running)) } }
 }
 
-fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) -> Markup {
+fn head(run: &Run, Beside { report, comparison, session }: Beside<'_>, is_running: bool) -> Markup {
     let result = result_of(run, is_running);
     let header = run.header.as_ref();
     let took = header.zip(run.end.as_ref()).map(|(header, end)| end.ts_ms.saturating_sub(header.ts_ms));
@@ -233,11 +246,12 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) 
     let last = failed.next();
     let tokens: u64 = run.calls.iter().map(|call| call.call.input_tokens.saturating_add(call.call.output_tokens)).sum();
     let error = report.and_then(|report| report.error.as_ref());
+    let subject = session.map(|name| format!("Session {name}")).or_else(|| header.map(in_words::subject));
     html! {
         div.title {
             span class={ "badge " (result) } { span aria-hidden="true" { (sign(result)) " " } (said(result)) }
-            h1 { (header.map_or_else(|| "A run".to_owned(), in_words::subject)) }
-            @if let Some(url) = header.and_then(|header| header.url.as_ref()) { p.address { (url) } }
+            h1 { (subject.as_deref().unwrap_or("A run")) }
+            @if let Some(url) = address(run) { p.address { (one_line(url, ADDRESS)) } }
         }
         ul.figures {
             @match (took, header) {
@@ -248,7 +262,7 @@ fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) 
             li { (counted(run.steps.len(), "step")) }
             @let failed = failed.count() + usize::from(last.is_some());
             @if failed > 0 { li { (failed) " failed" } }
-            @if let Some(repairs) = repairs(run) { li { (repairs) } }
+            @if let Some(repairs) = repairs(run) { li { "Repairs: " (repairs) } }
             @if !run.calls.is_empty() {
                 li { (counted(run.calls.len(), "call")) " of models, " (counted(tokens, "token")) }
             }
@@ -378,4 +392,111 @@ fn trouble(effects: &EffectRecord) -> impl Iterator<Item = (&'static str, String
     let requests = requests.map(|request| ("network", request.in_words()));
     let denied = effects.denied.iter().map(|denied| ("network", DeniedRequest::in_words(denied)));
     requests.chain(denied).chain(effects.console_errors.iter().map(|said| ("console", said.clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::record::RECORD_VERSION;
+    use cuebook_grammar::seam::{ArtifactKind, ArtifactSink as _};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::run_dir::RunDir;
+
+    /// A run of these steps, given by their members besides the usual ones.
+    fn run(header: Value, steps: &[Value]) -> Run {
+        let whole = |mut entry: Value, members: &Value| {
+            for (name, value) in members.as_object().unwrap() {
+                entry[name] = value.clone();
+            }
+            format!("{entry}\n")
+        };
+        let usual = json!({ "entry": "header", "schemaVersion": RECORD_VERSION, "runId": "r", "tsMs": 1, "cuebook": "0",
+                            "command": "exec" });
+        let mut log = whole(usual, &header);
+        for (index, step) in steps.iter().enumerate() {
+            let action = step.get("action").cloned().unwrap_or_else(|| json!({ "type": "press", "keys": "Enter" }));
+            let begin = json!({ "entry": "begin", "schemaVersion": RECORD_VERSION, "runId": "r", "stepIndex": index,
+                                "origin": "plan", "attempt": 1, "action": action, "tsMs": 2 });
+            let usual = json!({ "entry": "commit", "schemaVersion": RECORD_VERSION, "runId": "r", "stepIndex": index,
+                                "origin": "plan", "attempt": 1, "action": action, "url": "http://a.test/",
+                                "risk": "write", "effectClass": "reversible", "result": "ok",
+                                "execution": { "tsMs": 2, "durationMs": 40 } });
+            log += &format!("{begin}\n{}", whole(usual, step));
+        }
+        Run::read_bytes(log.as_bytes()).unwrap()
+    }
+
+    fn store() -> (tempfile::TempDir, ArtifactStore) {
+        let out = tempfile::tempdir().unwrap();
+        let dir = RunDir::create(out.path(), &cuebook_grammar::id::RunId::new("r")).unwrap();
+        (out, ArtifactStore::new(&dir, None))
+    }
+
+    /// A picture of this many bytes, that begins as one does.
+    async fn picture(store: &ArtifactStore, bytes: usize, last: u8) -> Value {
+        let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x05\0\0\0\x02\xd0".to_vec();
+        png.resize(bytes, last);
+        json!(store.store(ArtifactKind::ScreenshotAfter, "image/png", png).await.unwrap())
+    }
+
+    #[test]
+    fn only_a_run_that_goes_on_can_be_followed() {
+        let (run, (_out, store)) = (run(json!({}), &[json!({})]), store());
+        let follow = |is_running| {
+            let page = live_page(&run, Beside::default(), &store, is_running);
+            let at = page.find("<input id=\"follow\"").unwrap();
+            page[page[..at].rfind("<label").unwrap()..at].to_owned()
+        };
+        assert_eq!(follow(true), "<label class=\"live\">");
+        assert_eq!(follow(false), "<label class=\"live\" hidden>");
+    }
+
+    #[test]
+    fn a_session_has_its_name_and_the_address_of_its_page() {
+        let effects = json!({ "urlAfter": "http://a.test/<b>", "newDocument": true, "mutations": {} });
+        let (run, (_out, store)) = (run(json!({ "command": "session" }), &[json!({ "effects": effects })]), store());
+        let page = live_page(&run, Beside { session: Some("shop"), ..Beside::default() }, &store, true);
+        for part in ["<title>running: Session shop</title>", "<h1>Session shop</h1>", "http://a.test/&lt;b&gt;</p>"] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_without_a_picture_has_an_earlier_one_of_its_page() {
+        let (_out, store) = store();
+        let seen = json!({ "artifacts": [picture(&store, 100, 1).await] });
+        let scrolled = json!({ "inputSent": true });
+        let elsewhere = json!({ "inputSent": true, "url": "http://b.test/" });
+        let run = run(json!({}), &[seen, scrolled.clone(), scrolled, elsewhere]);
+        let page = page(&run, Beside::default(), &store);
+        let mut panels = page.split("<article").skip(1);
+        let mut panel = || panels.next().unwrap();
+        assert!(!panel().contains("As of step"), "it has its own");
+        assert!(panel().contains("Taken after step 1"), "nothing was done to the page since");
+        assert!(panel().contains("As of step 1: the page may have changed since."));
+        assert!(panel().contains("No picture of this step"), "another page");
+        assert_eq!(page.matches("<li><a href=\"#step-").count(), 2, "the strip has no earlier page");
+    }
+
+    #[tokio::test]
+    async fn where_pictures_are_left_out_the_step_that_is_shown_first_has_its_own() {
+        let (_out, store) = store();
+        let mut steps = Vec::new();
+        for number in 0..3 {
+            steps.push(json!({ "artifacts": [picture(&store, 20 << 20, number).await] }));
+        }
+        let page = page(&run(json!({}), &steps), Beside::default(), &store);
+        let mut panels = page.split("<article").skip(1).map(|panel| panel.contains("Not in this page"));
+        assert_eq!([panels.next(), panels.next(), panels.next()], [Some(false), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn a_row_names_the_cause_of_a_failure_and_leaves_its_text_to_the_step() {
+        let failure = json!({ "stage": "postcondition", "cause": "covered", "message": "a dialog is above it" });
+        let (run, (_out, store)) = (run(json!({}), &[json!({ "result": "failed", "failure": failure })]), store());
+        let page = page(&run, Beside::default(), &store);
+        assert_eq!(page.matches("a dialog is above it").count(), 1);
+        assert!(page.contains("<span class=\"failed\">failed</span>: covered"), "{page}");
+    }
 }

@@ -67,7 +67,7 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
             (table("Steps that failed", "causes", &["Cause", "Step", "Times", "", "Runs"], html! {
                 @let most = summary.failures.first().map_or(1, |first| first.count);
                 @for one in &summary.failures { tr {
-                    td { (one.cause) } td.long { (one.what) } td { (one.count) } td.bar { (bar(one.count, most)) }
+                    td.long { (one.cause) } td.long { (one.what) } td { (one.count) } td.bar { (bar(one.count, most)) }
                     td.long { (runs(&one.runs)) }
                 } }
             }))
@@ -94,8 +94,8 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
         h2 { "Runs" }
         (table("Runs, the latest first", "runs", &["Run", "Result", "Task", "Started", "Took", "Steps", "Tokens"], html! {
             @for line in lines.iter().rev() { tr {
-                td { (run(&line.run_id)) }
-                td class=(line.result) {
+                td.long { (run(&line.run_id)) }
+                td class={ "long " (line.result) } {
                     (line.result) @if let Some(cause) = line.cause.as_ref().filter(|_| line.result != "ok") { ": " (cause) }
                 }
                 td.long { (line.task.as_deref().or(line.title.as_deref()).unwrap_or("A plan")) }
@@ -110,26 +110,31 @@ pub fn overview(collector: &Collector, figure: Option<&str>, link: &dyn Fn(&str)
     document(&title, Kind::Overview, &html! { header { (header) } main { (main) } })
 }
 
-/// A bar for each run: its height is its duration, its colour and its title how it ended.
+/// A bar for each run: its length is its duration. It goes up from the line if the run ended well, otherwise down. That of
+/// a run that was stopped or cut off is hollow.
 fn chart(lines: &[&RunLine]) -> Markup {
     // A few bars are not drawn as wide as the page.
     let width = lines.len().max(40) * BAR;
+    let height = if lines.iter().all(|line| line.result == "ok") { HEIGHT + 1 } else { 2 * HEIGHT };
     let longest = lines.iter().filter_map(|line| line.duration_ms).max().unwrap_or(0).max(1);
     html! {
         @if lines.len() > 1 {
             figure {
-                svg.chart viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img"
+                svg.chart viewBox={ "0 0 " (width) " " (height) } preserveAspectRatio="none" role="img"
                     aria-label="Duration of each run, the oldest first" {
                     @for (at, line) in lines.iter().enumerate() {
-                        @let height = (line.duration_ms.unwrap_or(0).saturating_mul(HEIGHT) / longest).max(3);
-                        rect class=(line.result) x=(at * BAR) y=(HEIGHT - height) width=(BAR - 1) height=(height) {
+                        @let long = (line.duration_ms.unwrap_or(0).saturating_mul(HEIGHT) / longest).max(3);
+                        @let top = if line.result == "ok" { HEIGHT - long } else { HEIGHT };
+                        rect class=(line.result) x=(at * BAR) y=(top) width=(BAR - 1) height=(long) {
                             title { (line.run_id) ": " (line.result) }
                         }
                     }
+                    rect.base y=(HEIGHT) width=(width) height="1" {}
                 }
                 figcaption {
                     "Duration of each run, the oldest first, up to " (seconds(longest)) ": "
-                    span.ok { "ended well" } ", " span.failed { "failed" } ", " span.unknown { "stopped or cut off" }
+                    span.ok { "▲ ended well" } ", " span.failed { "▼ failed" } ", "
+                    span.unknown { "▽ stopped or cut off" }
                 }
             }
         }
@@ -154,7 +159,7 @@ fn slowest(title: &str, slow: &[Slow], run: &dyn Fn(&str) -> Markup) -> Markup {
         (table(title, "slow", &["What", "Times", "Failed", "p50", "p90", "Longest", "Slowest run"], html! {
             @for one in slow { tr {
                 td.long { (one.what) } td { (one.duration_ms.count) } td { (one.failed) } (durations(one.duration_ms))
-                td { (run(&one.slowest_run)) }
+                td.long { (run(&one.slowest_run)) }
             } }
         }))
     }

@@ -26,6 +26,9 @@ const choose = (id) => {
       reveal(link);
     } else link.removeAttribute("aria-current");
   }
+  // What the head says already is not said again below it.
+  const why = panel.querySelector(".why");
+  if (why) why.hidden = $("head").querySelector(".why")?.textContent.includes(why.textContent) ?? false;
   const at = shown().findIndex(isChosen);
   $("previous").disabled = at === 0;
   $("next").disabled = at === shown().length - 1;
@@ -79,12 +82,15 @@ const start = () => {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
-  if (!link || !panelOf(link)) return;
+  // Where the list is far below, the chosen row of it is what is looked for.
+  if (link?.hash === "#steps") setTimeout(() => rows().find(isChosen)?.scrollIntoView({ block: "center" }));
+  if (!link || !panelOf(link)?.classList.contains("panel")) return;
   event.preventDefault();
   pick(link.hash.slice(1));
   // Where the list is not beside the panel, the panel is elsewhere.
   const panel = panelOf(link);
-  if (!link.closest("#rows") || matchMedia("(max-width: 60rem)").matches) panel.scrollIntoView({ block: "nearest" });
+  const isBeside = link.closest("#rows") && !matchMedia("(max-width: 60rem)").matches;
+  if (!isBeside) panel.scrollIntoView({ block: link.closest("#strip") ? "nearest" : "start" });
   if (!link.closest("#rows, #strip")) panel.focus({ preventScroll: true });
 });
 $("previous").addEventListener("click", () => go(-1));

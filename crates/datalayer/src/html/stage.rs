@@ -11,12 +11,12 @@ use base64::engine::general_purpose::STANDARD;
 use cuebook_grammar::candidate::Placement;
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::outcome::{ArtifactRef, Cause};
+use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{RecordedTarget, StepRecord, StepResult};
 use cuebook_grammar::render::one_line;
 use maud::{Markup, html};
 
-use super::words::{mark, name_of};
+use super::words::{left_at, mark, name_of};
 use crate::artifact::ArtifactStore;
 use crate::log::{Observations, Run};
 use crate::picture::size;
@@ -65,7 +65,8 @@ struct View {
     kind: &'static str,
     title: &'static str,
     figure: Markup,
-    small: Markup,
+    /// Absent where the picture is that of another step.
+    small: Option<Markup>,
 }
 
 /// The scene before a step: its size, and what to draw in it.
@@ -78,7 +79,7 @@ struct Scene {
 
 impl<'a> Stages<'a> {
     pub(super) fn of(run: &'a Run, artifacts: &'a ArtifactStore, source: Source) -> Self {
-        Self {
+        let mut stages = Self {
             run,
             artifacts,
             observations: Observations::new(&run.observations, artifacts.clone()),
@@ -88,7 +89,15 @@ impl<'a> Stages<'a> {
             sizes: BTreeMap::new(),
             shared: BTreeSet::new(),
             definitions: Vec::new(),
+        };
+        if source == Source::Within {
+            // Where there is no room for all pictures, the last step and those that failed have theirs.
+            let failed = run.steps.iter().rev().filter(|record| record.result != StepResult::Ok);
+            for picture in run.steps.last().into_iter().chain(failed).flat_map(pictures) {
+                stages.size(picture);
+            }
         }
+        stages
     }
 
     /// The page at the step at a position of the run.
@@ -110,8 +119,12 @@ impl<'a> Stages<'a> {
                 kind: class,
                 title,
                 figure: canvas(size, &alt, &image),
-                small: canvas(size, "", &image),
+                small: Some(canvas(size, "", &image)),
             });
+        }
+        // Drawings are not shared within a live page, so only the step that it opens with has one of another step.
+        if views.is_empty() && (self.source == Source::Within || at + 1 == self.run.steps.len()) {
+            views.extend(self.earlier(at, record));
         }
         // What was chosen says more than what came of it, unless nothing was.
         let first = usize::from(target.is_none() && views.len() > 1);
@@ -135,9 +148,39 @@ impl<'a> Stages<'a> {
 
     /// Pictures that are not in the page although they were taken, with the reason.
     pub(super) fn left_out(&mut self, record: &StepRecord) -> Vec<String> {
-        let pictures = record.artifacts.iter().filter(|file| file.kind.starts_with("screenshot"));
-        let pictures: Vec<&ArtifactRef> = pictures.collect();
-        pictures.into_iter().filter(|one| self.size(one).is_none()).map(|one| one.path.clone()).collect()
+        pictures(record).filter(|one| self.size(one).is_none()).map(|one| one.path.clone()).collect()
+    }
+
+    /// The page as it last was seen before the step at a position, if it is the same page.
+    fn earlier(&mut self, at: usize, record: &StepRecord) -> Option<View> {
+        let before = self.run.steps.iter().enumerate().take(at).rev();
+        let mut before = before.take_while(|(_, earlier)| left_at(earlier) == record.url);
+        let known = |one: &StepRecord| one.observation.is_some() || pictures(one).next().is_some();
+        let (from, seen) = before.find(|(_, earlier)| known(earlier))?;
+        let after = seen.artifacts.iter().find(|picture| picture.kind == "screenshotAfter");
+        let page = seen.observation.filter(|_| after.is_none() && seen.url == record.url);
+        let (size, content) = match after.and_then(|picture| Some((picture, self.size(picture)?))) {
+            Some((picture, (width, height))) => ((width.into(), height.into()), self.image(picture, (width, height))),
+            None => {
+                let page = page.and_then(|id| self.observations.read(id).ok().flatten())?;
+                let size = (page.viewport.width, page.viewport.height);
+                (size.0 > 0.0 && size.1 > 0.0).then_some(())?;
+                let others = self.others(seen, &Scene { size, scale: 1.0, page: Some(page) }, true);
+                (size, html! { rect.paper width=(size.0) height=(size.1) {} (others) })
+            }
+        };
+        Some(View {
+            kind: "before",
+            title: "Earlier",
+            figure: html! {
+                (canvas(size, &format!("The page at step {}", from + 1), &content))
+                figcaption {
+                    "As of step " (from + 1) ": the page may have changed since."
+                    @if pictures(record).next().is_none() { " " code { "--record" } " takes pictures of each step." }
+                }
+            },
+            small: None,
+        })
     }
 
     fn before(
@@ -182,7 +225,7 @@ impl<'a> Stages<'a> {
         };
         let figure = html! {
             (back) (others) (over)
-            @if let Some(target) = target { (tag(record, target, scene.size)) }
+            @if let Some(target) = target { (flag(record, target, scene.size)) }
         };
         let thumb = html! { (back) @if is_drawn { (others) } (over) };
         Some(View {
@@ -192,7 +235,7 @@ impl<'a> Stages<'a> {
                 (canvas(scene.size, &alt, &figure))
                 @if let Some(from) = taken_after.filter(|_| !is_drawn) { figcaption { "Taken after step " (from + 1) } }
             },
-            small: canvas(scene.size, "", &thumb),
+            small: Some(canvas(scene.size, "", &thumb)),
         })
     }
 
@@ -297,7 +340,7 @@ impl Stage {
 
     /// The small figure of a step, for the strip.
     pub(super) fn small(&self) -> Option<&Markup> {
-        self.views.get(self.first).map(|view| &view.small)
+        self.views.get(self.first)?.small.as_ref()
     }
 }
 
@@ -306,10 +349,7 @@ fn unchanged<'a>(run: &'a Run, at: usize, record: &StepRecord) -> Option<(usize,
     for (from, earlier) in run.steps.iter().enumerate().take(at).rev() {
         let after = earlier.artifacts.iter().find(|artifact| artifact.kind == "screenshotAfter");
         match after {
-            Some(picture) => {
-                let left_at = earlier.effects.as_ref().and_then(|effects| effects.url_after.as_ref());
-                return (*left_at.unwrap_or(&earlier.url) == record.url).then_some((from, picture));
-            }
+            Some(picture) => return (left_at(earlier) == record.url).then_some((from, picture)),
             None if earlier.input_sent => return None,
             None => {}
         }
@@ -320,6 +360,10 @@ fn unchanged<'a>(run: &'a Run, at: usize, record: &StepRecord) -> Option<(usize,
 /// Returns `true` if there was no page yet.
 fn is_blank(record: &StepRecord) -> bool {
     record.url == "about:blank"
+}
+
+fn pictures(record: &StepRecord) -> impl Iterator<Item = &ArtifactRef> {
+    record.artifacts.iter().filter(|file| file.kind.starts_with("screenshot"))
 }
 
 fn short(digest: &str) -> String {
@@ -352,26 +396,17 @@ fn canvas(size: (impl Into<f64>, impl Into<f64>), alt: &str, content: &Markup) -
     }
 }
 
-/// The verdict of a step, beside the box of its target.
-fn tag(record: &StepRecord, target: Rect, (width, height): (f64, f64)) -> Markup {
-    let unit = width / USUAL;
-    let (sign, word) = mark(record);
-    let verb = record.action.action.kind().meta().name;
-    let word = match &record.failure {
-        Some(failure) if failure.cause != Cause::PostconditionFailed => failure.cause.as_str(),
-        _ => word,
-    };
-    let text = format!("{sign} {verb}: {word}");
-    let font = 20.0 * unit;
-    let (wide, high) = (text.chars().count() as f64 * font * 0.6 + font, font * 1.6);
-    let above = target.y - high - 4.0 * unit;
-    let y = if above >= 0.0 { above } else { (target.y + target.height + 4.0 * unit).min((height - high).max(0.0)) };
-    let x = target.x.clamp(0.0, (width - wide).max(0.0));
-    let class = if record.result == StepResult::Ok { "tag ok" } else { "tag failed" };
+/// The sign of a step's verdict at a corner of its target's box, so small that the texts around it stay readable.
+fn flag(record: &StepRecord, target: Rect, (width, height): (f64, f64)) -> Markup {
+    let radius = 11.0 * width / USUAL;
+    let within = |place: f64, most: f64| place.clamp(radius, (most - radius).max(radius));
+    let (x, y) = (target.x + target.width + radius / 2.0, target.y - radius / 2.0);
+    let (x, y) = (within(x, width), within(y, height));
+    let (base, font) = (y + radius * 0.5, radius * 1.4);
     html! {
-        g class=(class) {
-            rect x=(round(x)) y=(round(y)) width=(round(wide)) height=(round(high)) rx=(round(4.0 * unit)) {}
-            text x=(round(x + font / 2.0)) y=(round(y + font * 1.15)) font-size=(round(font)) { (text) }
+        g class={ "flag " (mark(record).1) } {
+            circle cx=(round(x)) cy=(round(y)) r=(round(radius)) {}
+            text x=(round(x)) y=(round(base)) font-size=(round(font)) text-anchor="middle" { (mark(record).0) }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! One attempt of one step.
 
 use cuebook_grammar::facts::Facts;
-use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{EffectRecord, Judged};
 use cuebook_grammar::record::{StepOrigin, StepRecord};
 use cuebook_grammar::render::cut;
@@ -9,9 +8,8 @@ use cuebook_grammar::verdict::Verdict;
 use maud::{Markup, html};
 
 use super::stage::{Stage, Stages};
-use super::timeline::{repair, title};
-use super::words::{counted, mark, seconds};
-use crate::in_words;
+use super::timeline::{notable, repair, title};
+use super::words::{counted, expected, mark, seconds, seen};
 use crate::log::Run;
 
 /// How much of what a step read is shown.
@@ -52,8 +50,8 @@ pub(super) fn step(at: usize, record: &StepRecord, run: &Run, stage: &Stage, sta
             (stage.figure(at))
             @if stage.is_empty() { p.faint { "No picture of this step: " code { "--record" } " takes them." } }
             @if !left_out.is_empty() { p.faint { "Not in this page: " (left_out.join(", ")) } }
-            (table("Before", record, &record.pre_check, record.pre_facts.as_ref()))
-            (table("After", record, &record.post_check, record.post_facts.as_ref()))
+            (checks("Expected before", record, &record.pre_check, record.pre_facts.as_ref()))
+            (checks("Expected after", record, &record.post_check, record.post_facts.as_ref()))
             @if let Some(effects) = &record.effects { (effect(effects)) }
             @if let Some(text) = stages.text(record, "domDiff") {
                 h3 { "What changed around the target" }
@@ -95,30 +93,23 @@ pub(super) fn step(at: usize, record: &StepRecord, run: &Run, stage: &Stage, sta
 }
 
 /// Conditions with their verdicts and what was seen.
-fn table(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Facts>) -> Markup {
-    let name = |target: &TargetRef| in_words::target(record, target);
-    let seen = |one: &Judged| facts.map(|facts| one.condition.seen_for(one.verdict, facts, &name)).unwrap_or_default();
+fn checks(title: &str, record: &StepRecord, judged: &[Judged], facts: Option<&Facts>) -> Markup {
     html! {
         @if !judged.is_empty() {
             h3 { (title) }
-            div.table tabindex="0" role="group" aria-label={ (title) ": conditions" } {
-                table {
-                    thead { tr {
-                        th scope="col" { "Expected" } th scope="col" { "Verdict" } th scope="col" { "Seen" }
-                        th scope="col" { "ms" }
-                    } }
-                    tbody { @for one in judged { tr {
-                        td.long {
-                            (one.condition.in_words_naming(&name))
-                            @if one.default { span.faint { " (by default)" } }
-                            @if one.vacuous { span.faint { " (held before)" } }
-                        }
-                        td class=(verdict(one.verdict).1) { (verdict(one.verdict).0) }
-                        td.long { (seen(one)) }
-                        td { @if let Some(ms) = one.latency_ms { (ms) } }
-                    } } }
+            ul.checks { @for one in judged {
+                @let (sign, word, class) = verdict(one.verdict);
+                li {
+                    span class=(class) { span aria-hidden="true" { (sign) " " } (word) }
+                    span {
+                        (expected(one, record))
+                        @if one.default { span.faint { " (by default)" } }
+                        @if one.vacuous { span.faint { " (held before)" } }
+                    }
+                    @if let Some(ms) = one.latency_ms { span.took { (seconds(ms.into())) } }
+                    @if let Some(seen) = seen(one, record, facts) { span.note { "seen: " (seen) } }
                 }
-            }
+            } }
         }
     }
 }
@@ -134,11 +125,11 @@ fn changed(line: &str) -> Markup {
     html! { span class=(class) { (line) } }
 }
 
-const fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
+const fn verdict(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
     match verdict {
-        Verdict::Holds => ("holds", "ok"),
-        Verdict::Fails => ("fails", "failed"),
-        Verdict::Unknown => ("unknown", "unknown"),
+        Verdict::Holds => ("✓", "holds", "ok"),
+        Verdict::Fails => ("✗", "fails", "failed"),
+        Verdict::Unknown => ("!", "unknown", "unknown"),
     }
 }
 
@@ -157,6 +148,7 @@ fn effect(effects: &EffectRecord) -> Markup {
         lines.push(format!("{} {url}", if effects.new_document { "loaded" } else { "went to" }));
     }
     lines.extend((!changes.is_empty()).then(|| changes.join(", ")));
+    lines.extend(mutations.notable.iter().map(|change| notable(change)));
     lines.extend(effects.states.iter().cloned());
     lines.extend(effects.dialogs.iter().map(|dialog| format!("dialog: {}", dialog.message)));
     lines.extend(effects.downloads.iter().map(|download| format!("download: {}", download.filename)));

@@ -121,7 +121,7 @@ pub(super) fn repair(record: &StepRecord) -> String {
 /// Outcome of a step, in a few words.
 fn note(record: &StepRecord) -> Option<String> {
     if let Some(failure) = &record.failure {
-        return Some(format!(", {}: {}", failure.cause.as_str(), failure.message));
+        return Some(format!(": {}", failure.cause.as_str()));
     }
     let effects = record.effects.as_ref();
     let seen = effects.and_then(effect).or_else(|| record.data.is_some().then(|| "read the page".to_owned()));
@@ -131,9 +131,11 @@ fn note(record: &StepRecord) -> Option<String> {
 }
 
 /// The effect that matters most.
-fn effect(effects: &EffectRecord) -> Option<String> {
+pub(super) fn effect(effects: &EffectRecord) -> Option<String> {
     let first = |texts: &[String], before: &str| texts.first().map(|text| format!("{before}{text}"));
     let changes = &effects.mutations;
+    let has_changes =
+        [changes.added, changes.removed, changes.attributes, changes.texts].iter().any(|count| *count > 0);
     let address = effects.url_after.as_ref().map(|url| {
         let path = url::Url::parse(url).map_or_else(|_| url.clone(), |url| format!("{}{}", url.path(), query(&url)));
         format!("{} {path}", if effects.new_document { "loaded" } else { "went to" })
@@ -144,9 +146,18 @@ fn effect(effects: &EffectRecord) -> Option<String> {
         .or_else(|| effects.downloads.first().map(|one| format!("downloaded {}", one.filename)))
         .or_else(|| first(&effects.states, ""))
         .or_else(|| effects.target_changed.then(|| "its value or state changed".to_owned()))
-        .or_else(|| first(&changes.notable, ""))
-        .or_else(|| (changes.added + changes.removed > 0).then(|| "the page changed".to_owned()))
+        .or_else(|| changes.notable.first().map(|change| notable(change)))
+        .or_else(|| has_changes.then(|| "the page changed".to_owned()))
         .or_else(|| effects.scrolled.then(|| "scrolled".to_owned()))
+}
+
+/// A notable change: `+dialog "Settings"` as `dialog "Settings" appeared`.
+pub(super) fn notable(change: &str) -> String {
+    match (change.strip_prefix('+'), change.strip_prefix('-')) {
+        (Some(what), _) => format!("{what} appeared"),
+        (_, Some(what)) => format!("{what} disappeared"),
+        _ => change.to_owned(),
+    }
 }
 
 fn query(url: &url::Url) -> String {
