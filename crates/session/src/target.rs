@@ -74,9 +74,10 @@ impl Target {
         match self {
             Self::Id(id) => Ok(Some(*id)),
             Self::Css(_) => Ok(None),
-            Self::Role(role, Some(name)) => {
-                page.find(*role, name).map(|found| Some(found.id)).map_err(|error| error.to_string())
-            }
+            Self::Role(role, Some(name)) => page
+                .find(*role, name)
+                .map(|found| Some(found.id))
+                .or_else(|error| shown_as(page, name, &|it| it.role == *role).ok_or_else(|| error.to_string())),
             Self::Role(role, None) => only(page, &|it| it.role == *role, &format!("{role}")),
             Self::TestId(id) => {
                 only(page, &|it| it.test_id.as_ref() == Some(id), &format!("test id {}", quoted(id, 80)))
@@ -86,6 +87,7 @@ impl Target {
                 let is_field = |it: &Candidate| it.control != ControlKind::Plain;
                 let is_labelled = |it: &Candidate| is_called(it) && is_field(it);
                 only(page, &is_labelled, &format!("field {}", quoted(label, 80)))
+                    .or_else(|error| shown_as(page, label, &is_field).ok_or(error))
             }
             Self::Text(text) => {
                 let described = format!("element {}", quoted(text, 80));
@@ -98,6 +100,15 @@ impl Target {
             }
         }
     }
+}
+
+/// The only candidate of a kind that people call so: with or without the colon or the asterisk at its end, or by its label.
+fn shown_as(page: &Observation, name: &str, is_kind: &dyn Fn(&Candidate) -> bool) -> Option<Option<CandidateId>> {
+    let bare = |text: &str| text.trim_end_matches([':', '\u{ff1a}', '*', ' ', '\u{a0}']).to_owned();
+    let sought = bare(name);
+    let is_called =
+        |it: &Candidate| bare(&it.name) == sought || it.label.as_deref().is_some_and(|it| bare(it) == sought);
+    only(page, &|it| is_kind(it) && is_called(it), name).ok().filter(|_| !sought.is_empty())
 }
 
 fn unquoted(text: &str) -> String {
@@ -171,6 +182,8 @@ mod tests {
         assert_eq!(found("text=ALL"), Ok(Some(CandidateId(2))));
         assert_eq!(found("link"), Ok(Some(CandidateId(2))));
         assert!(found("text=Drop").unwrap_err().ends_with("(c3), button \"Drop\" (c4); name one by its id"));
+        assert_eq!(found("button \"Save:\""), Ok(Some(CandidateId(1))));
+        assert!(found("button \"Drop *\"").is_err(), "two are called so");
         assert!(found("text=Buy").unwrap_err().contains("there is no element"));
         assert!(found("button \"Send\"").unwrap_err().contains("there is button \"Save\" (c1)"));
     }

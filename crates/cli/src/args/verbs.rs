@@ -38,11 +38,16 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
     known().map(|(tool, verb)| {
         let mut command = clap::Command::new(verb.name).visible_aliases(verb.aliases.iter().copied());
         if !verb.places.is_empty() {
-            let places = verb.places.iter().map(|place| kebab(place).to_uppercase()).collect::<Vec<_>>().join("> <");
-            let help = verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place));
-            let help = help.map(|it| format!("{}: {}", kebab(it.name).to_uppercase(), it.about)).collect::<Vec<_>>();
-            let places = Arg::new(PLACES).num_args(0..).value_name(places).help(help.join("; "));
-            command = command.arg(places.allow_negative_numbers(true));
+            let places = || verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place));
+            let named = |it: &Argument| kebab(it.name).to_uppercase();
+            let usage =
+                places().map(|it| if it.is_needed { format!("<{}>", named(it)) } else { format!("[{}]", named(it)) });
+            let usage = usage.collect::<Vec<_>>().join(" ");
+            command = command.override_usage(format!("cuebook {} [OPTIONS] {usage}", verb.name));
+            let help = places().map(|it| format!("{}: {}", named(it), it.about)).collect::<Vec<_>>().join("; ");
+            let words = places().map(named).collect::<Vec<_>>().join(" ");
+            let words = Arg::new(PLACES).num_args(0..).value_name(words).help(help);
+            command = command.arg(words.allow_negative_numbers(true));
         }
         for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
             command = command.arg(flag(argument));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cuebook::environment;
 use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::secret::DigestKey;
 use cuebook_session::Registry;
 
 use crate::args::SessionName;
@@ -25,14 +26,12 @@ fn project() -> PathBuf {
     here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned()
 }
 
-/// A name of a folder for people, and a digest of its path.
+/// A name of a folder for people, and a digest of its path that every build computes alike.
 fn named_by(folder: &Path) -> String {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut digest = DefaultHasher::new();
-    folder.hash(&mut digest);
+    let digest = DigestKey::new([0; 32]).digest(&folder.to_string_lossy());
     let shown = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let shown: String = shown.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(20).collect();
-    format!("{shown}-{:08x}", digest.finish() & 0xffff_ffff)
+    format!("{shown}-{}", digest.as_str().chars().take(8).collect::<String>())
 }
 
 pub(crate) fn unreadable(error: &std::io::Error) -> Refusal {
