@@ -8,6 +8,7 @@
 //! - Pictures are within the page, up to a bound; what is left out is named.
 
 mod calls;
+mod conditions;
 mod events;
 mod overview;
 mod shell;

@@ -7,9 +7,10 @@ use cuebook_grammar::render::cut;
 use cuebook_grammar::verdict::Verdict;
 use maud::{Markup, html};
 
+use super::conditions::{expected, seen};
 use super::stage::{Stage, Stages};
 use super::timeline::{notable, repair, title};
-use super::words::{counted, expected, mark, seconds, seen};
+use super::words::{counted, mark, seconds};
 use crate::log::Run;
 
 /// How much of what a step read is shown.
