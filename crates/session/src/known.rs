@@ -1,4 +1,4 @@
-//! What a caller knows of a page without being told: the values that its own steps set, and where they left the focus.
+//! Values of a page that a caller knows without being told: its own steps set them, and moved the focus.
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::Candidate;
