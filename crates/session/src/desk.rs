@@ -25,8 +25,6 @@ use crate::target::Target;
 
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
-/// Address, title, tabs and dialogs have sections of their own in an answer.
-const SHOWN: TextOptions = TextOptions { budget: 6_000, text: 2_000, is_titled: false, ..TextOptions::WHOLE };
 /// The longest pause of a call.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Members that name an element: of a step, or of an object in it.
@@ -134,16 +132,18 @@ impl Desk {
         let is_same = |former: &Observation| (&former.url, &former.title) == (&now.url, &now.title);
         let is_known = !shows_all && former.as_ref().is_some_and(is_same);
         let former = former.filter(|former| !shows_all && is_continued(former, &now));
+        // Address, title, tabs and dialogs have sections of their own.
+        let untitled = TextOptions { is_titled: false, ..TextOptions::default() };
         let shown = match former {
             Some(mut former) => {
                 if let Some(report) = &answer.report {
                     known::take_in(&mut former, &now, report);
                 }
                 let changes = render::changes(&former, &now, &CHANGES);
-                let whole = render::text(&now, &SHOWN);
+                let whole = render::text(&now, &untitled);
                 if render::estimate_tokens(&changes) < render::estimate_tokens(&whole) { changes } else { whole }
             }
-            None => render::text(&now, &SHOWN),
+            None => render::text(&now, &untitled),
         };
         answer.show(&now, is_known, shown);
     }

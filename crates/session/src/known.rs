@@ -2,6 +2,7 @@
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::record::{StepOrigin, StepResult};
@@ -20,10 +21,9 @@ pub(crate) fn take_in(shown: &mut Observation, now: &Observation, report: &RunRe
         let (Some(known), Some(seen)) = (find(shown, id), now.candidates.iter().find(|it| it.id == id)) else {
             continue;
         };
-        match action {
-            Action::SetValue(_) if is_as_set(action, seen.value.as_ref()) => known.value.clone_from(&seen.value),
-            Action::Check(_) | Action::Uncheck(_) => known.states.checked = seen.states.checked,
-            _ => {}
+        if is_as_set(action, seen) {
+            known.value.clone_from(&seen.value);
+            known.states.checked = seen.states.checked;
         }
     }
     let Some(focused) = now.candidates.iter().find(|it| it.states.focused && targets.contains(&it.id)) else { return };
@@ -36,12 +36,44 @@ fn find(page: &mut Observation, id: CandidateId) -> Option<&mut Candidate> {
     page.candidates.iter_mut().find(|candidate| candidate.id == id)
 }
 
-/// Returns `true` if the value is what the step states. A secret is judged by the step's own postcondition.
-fn is_as_set(action: &Action, seen: Option<&FactText>) -> bool {
-    match (action.text(), seen) {
-        (Some(text), Some(seen)) => seen.clear() == text.clear(),
-        (Some(text), None) => text.clear() == Some(""),
-        (None, Some(FactText::Redacted { .. })) => action.credential().is_some(),
-        (None, _) => false,
+/// Returns `true` if an element has what the step gives it. A secret is judged by the step's own postcondition.
+fn is_as_set(action: &Action, seen: &Candidate) -> bool {
+    match action {
+        Action::Check(_) => seen.states.checked == Some(Toggle::True),
+        Action::Uncheck(_) => seen.states.checked == Some(Toggle::False),
+        Action::SetValue(set) => match (&set.value, &seen.value) {
+            (Some(text), Some(seen)) => seen.clear() == text.clear(),
+            (Some(text), None) => text.clear() == Some(""),
+            (None, Some(FactText::Redacted { .. })) => set.credential_ref.is_some(),
+            (None, _) => false,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::sample::page;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_page_made_another_of_is_not_as_it_was_set() {
+        let mut seen = page("checkbox \"All\"").candidates.remove(0);
+        let is_set =
+            |step: serde_json::Value, seen: &Candidate| is_as_set(&serde_json::from_value(step).unwrap(), seen);
+        let [check, uncheck] = ["check", "uncheck"].map(|verb| json!({ "type": verb, "targetRef": "c1" }));
+        for (now, is_on, is_off) in
+            [(Toggle::True, true, false), (Toggle::False, false, true), (Toggle::Mixed, false, false)]
+        {
+            seen.states.checked = Some(now);
+            assert_eq!((is_set(check.clone(), &seen), is_set(uncheck.clone(), &seen)), (is_on, is_off), "{now:?}");
+        }
+        let set = json!({ "type": "setValue", "targetRef": "c1", "value": "ann" });
+        for (now, is_as_set) in [("ann", true), ("ANN", false), ("", false)] {
+            seen.value = Some(FactText::Clear(now.to_owned()));
+            assert_eq!(is_set(set.clone(), &seen), is_as_set, "{now}");
+        }
     }
 }
