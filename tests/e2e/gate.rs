@@ -121,7 +121,7 @@ async fn outcomes(stage: &Stage, gate: Gate) -> Result<Vec<(&'static str, usize,
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_sent_without_consent_whatever_the_way() -> Result<()> {
-    let stage = Stage::open().await?;
+    let stage = Stage::launched().await?;
     for (name, sent, report) in outcomes(&stage, Gate::Off).await? {
         assert!(sent > 0, "{name} sends nothing: {report:?}");
     }
@@ -135,7 +135,7 @@ async fn nothing_is_sent_without_consent_whatever_the_way() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_reads_what_would_be_sent_and_their_time_is_not_the_steps() -> Result<()> {
-    let (stage, seen, asked) = (Stage::open().await?, SharedLog::default(), SharedLog::default());
+    let (stage, seen, asked) = (Stage::launched().await?, SharedLog::default(), SharedLog::default());
     let page = "<!doctype html><title>Order</title><form method=post action=/orders>\
         <input name=item aria-label=Item value='3 \"mugs\"'><input name=card_number aria-label=Number value=4111>\
         <input type=hidden name=Password value=hunter2><button>Go on</button></form>";
@@ -176,7 +176,7 @@ async fn a_person_reads_what_would_be_sent_and_their_time_is_not_the_steps() -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_decide_by_path_and_method_before_anything_leaves() -> Result<()> {
-    let (stage, seen) = (Stage::open().await?, SharedLog::default());
+    let (stage, seen) = (Stage::launched().await?, SharedLog::default());
     let page = "<!doctype html><title>Rules</title><button onclick=act()>Show more</button><script>\
         const act = () => { for (const [method, path] of [['GET', '/%61dmin/x'], ['GET', '/old/a?b=c'], ['GET', '/drop'],\
         ['POST', '/collect'], ['GET', '/fine']]) fetch(path, { method }).catch(() => {}) }</script>";
@@ -204,7 +204,7 @@ async fn rules_decide_by_path_and_method_before_anything_leaves() -> Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn careful_profiles_hold_what_a_planner_sends() -> Result<()> {
-    let (stage, seen, asked) = (Stage::open().await?, SharedLog::default(), SharedLog::default());
+    let (stage, seen, asked) = (Stage::launched().await?, SharedLog::default(), SharedLog::default());
     let origin = served(seen.clone()).await?;
     let url = format!("{origin}/page/0");
     let person = Person { asked: asked.clone(), agrees: true, takes: Duration::ZERO };

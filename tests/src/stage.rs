@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use cuebook::Live;
-use cuebook_cdp::{Browser, LaunchOptions, SearchPlaces, find_chrome};
+use cuebook_cdp::Browser;
 use cuebook_datalayer::{MemoryArtifacts, MemoryLog, ValueRedactor};
 use cuebook_executor::ExecutorOptions;
 use cuebook_grammar::id::{PageId, RunId};
@@ -40,22 +40,30 @@ impl Stage {
     ///
     /// # Errors
     /// If there is no browser, no port or no folder.
-    #[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
     pub async fn open() -> Result<Self> {
+        let profiles = TempDir::new()?;
+        Self::of(cuebook_testkit::shared_browser(profiles.path()).await, profiles).await
+    }
+
+    /// As [`open`](Self::open), with a browser of its own: only in that one a policy can hold requests.
+    ///
+    /// # Errors
+    /// If there is no browser, no port or no folder.
+    pub async fn launched() -> Result<Self> {
+        let profiles = TempDir::new()?;
+        let options = cuebook_testkit::browser(profiles.path());
+        Self::of(Browser::launch(&options, Instant::now() + PATIENCE).await?, profiles).await
+    }
+
+    async fn of(browser: Browser, profiles: TempDir) -> Result<Self> {
         let site = Site::builder().build().bind(0).await?;
-        let places = SearchPlaces {
-            chrome_variable: std::env::var_os("CHROME"),
-            path: std::env::var_os("PATH"),
-            ..SearchPlaces::default()
-        };
-        let (profiles, files) = (TempDir::new()?, TempDir::new()?);
         let until = Instant::now() + PATIENCE;
-        let mut options = LaunchOptions::new(find_chrome(&places)?, profiles.path());
-        options.accept_downloads = Some(files.path().join("downloads"));
-        std::fs::create_dir(files.path().join("downloads"))?;
-        let browser = Arc::new(Browser::launch(&options, until).await?);
+        let files = TempDir::new()?;
+        let downloads = files.path().join("downloads");
+        std::fs::create_dir(&downloads)?;
+        browser.accept_downloads(None, &downloads, until).await?;
         let page = PageId::new(browser.new_page("about:blank", until).await?.target_id().as_str());
-        Ok(Self { site, browser, page, files, _profiles: profiles })
+        Ok(Self { site, browser: Arc::new(browser), page, files, _profiles: profiles })
     }
 
     /// Browser that the plays run in, with a profile that is removed afterwards.

@@ -147,6 +147,18 @@ pub fn build_cuebook_and_benchmark(name: &str) -> Result<(PathBuf, PathBuf)> {
     Ok((executable("cuebook", &messages)?, executable(name, &messages)?))
 }
 
+/// Builds everything that the tests run, and returns where the program that opens browsers for them is.
+///
+/// # Errors
+/// As [`build_cuebook`].
+pub fn build_tests(features: &[&str]) -> Result<PathBuf> {
+    println!("\n== build");
+    let began = Instant::now();
+    let messages = output_of(cargo(&["build", "--workspace", "--bins", "--tests", MESSAGES]).args(features))?;
+    println!("== build: {} s", began.elapsed().as_secs());
+    executable("cuebook-test-browsers", &messages)
+}
+
 fn built(name: &str, arguments: &[&str]) -> Result<PathBuf> {
     executable(name, &build(name, arguments)?)
 }

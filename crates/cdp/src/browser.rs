@@ -215,11 +215,15 @@ impl Browser {
     /// # Errors
     /// [`PageError`]
     pub async fn new_page(&self, url: &str, until: Instant) -> Result<Page, PageError> {
-        let context = self.hub.with_ours(|ours| match ours {
+        self.open_page(url, self.own_context().as_deref(), until).await
+    }
+
+    /// The context of our tabs in a browser that was attached to.
+    fn own_context(&self) -> Option<String> {
+        self.hub.with_ours(|ours| match ours {
             Ours::Context(context) => Some(context.clone()),
             Ours::All | Ours::HandedOver(_) => None,
-        });
-        self.open_page(url, context.as_deref(), until).await
+        })
     }
 
     /// A browser context: cookies, storage and cache of its own, and an HTTP proxy of its own for everything, loopback
@@ -238,7 +242,8 @@ impl Browser {
         }
     }
 
-    /// Accepts downloads from now on, of a context or the default one: each goes into `folder` under its guid.
+    /// Accepts downloads from now on, of a context or that of [`new_page`](Self::new_page): each goes into `folder` under
+    /// its guid.
     ///
     /// # Errors
     /// [`CallError`]
@@ -257,7 +262,8 @@ impl Browser {
         downloads: &Downloads<'_>,
         until: Instant,
     ) -> Result<(), CallError> {
-        let behaviour = downloads.behaviour(context.map(|context| context.0.as_str()));
+        let own = self.own_context();
+        let behaviour = downloads.behaviour(context.map_or(own.as_deref(), |context| Some(&context.0)));
         self.session().call_raw("Browser.setDownloadBehavior", behaviour, until).await.map(drop)
     }
 
@@ -386,11 +392,7 @@ impl Browser {
 
     /// Closes our tabs in a browser that runs on.
     async fn leave(&self, until: Instant) -> Result<(), CallError> {
-        let context = self.hub.with_ours(|ours| match ours {
-            Ours::Context(context) => Some(context.clone()),
-            Ours::All | Ours::HandedOver(_) => None,
-        });
-        if let Some(context) = context {
+        if let Some(context) = self.own_context() {
             return self.session().request(DisposeBrowserContextParams::new(context), until).await.map(drop);
         }
         let Some(kept) = self.handed_over() else { return Ok(()) };

@@ -179,7 +179,10 @@ const QUIET: [&str; 26] = [
 const KEYS: [&str; 2] = ["--password-store=basic", "--use-mock-keychain"];
 
 impl LaunchOptions {
-    fn args(&self, profile: &Path) -> Vec<OsString> {
+    /// Arguments that Chrome is started with, for its user data directory: also for one that something else starts, to be
+    /// attached to.
+    #[must_use]
+    pub fn arguments(&self, profile: &Path) -> Vec<OsString> {
         // The cookies of a copied profile are encrypted by the key of its person.
         let is_kept = |arg: &&&str| self.copied_profile.is_none() || !KEYS.contains(arg);
         let mut args: Vec<OsString> = QUIET.iter().filter(is_kept).map(OsString::from).collect();
@@ -301,7 +304,11 @@ impl Chrome {
             profile.fill_from(original).map_err(failed)?;
         }
         let mut command = Command::new(&options.binary.path);
-        command.args(options.args(profile.path())).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .args(options.arguments(profile.path()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         for variable in &options.withheld_variables {
             command.env_remove(variable);
         }
@@ -479,7 +486,7 @@ mod tests {
     }
 
     fn has(options: &LaunchOptions, flag: &str) -> bool {
-        options.args(Path::new("p")).iter().any(|arg| arg == flag)
+        options.arguments(Path::new("p")).iter().any(|arg| arg == flag)
     }
 
     #[test]
@@ -492,7 +499,7 @@ mod tests {
     #[test]
     fn disabled_features_are_one_argument_since_chrome_obeys_the_last_only() {
         let more = LaunchOptions { disabled_features: vec!["LocalNetworkAccessChecks".to_owned()], ..options() };
-        let args = more.args(Path::new("p"));
+        let args = more.arguments(Path::new("p"));
         let disabling: Vec<_> =
             args.iter().map(|arg| arg.to_string_lossy()).filter(|arg| arg.starts_with("--disable-features")).collect();
         assert_eq!(disabling.len(), 1);
@@ -530,7 +537,7 @@ mod tests {
     fn s86_s89_no_port_is_opened_for_the_protocol_and_no_extension_is_loaded() {
         assert!(has(&options(), "--remote-debugging-pipe") && has(&options(), "--disable-extensions"));
         let is_port = |arg: &std::ffi::OsString| arg.to_string_lossy().contains("debugging-port");
-        assert!(!options().args(Path::new("p")).iter().any(is_port));
+        assert!(!options().arguments(Path::new("p")).iter().any(is_port));
         // Where a port is asked for, Chrome chooses it, on loopback.
         let by_port = LaunchOptions { transport: Transport::WebSocket, ..options() };
         assert!(has(&by_port, "--remote-debugging-port=0"));

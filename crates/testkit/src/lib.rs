@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebook_cdp::{LaunchOptions, SearchPlaces, find_chrome};
+use cuebook_cdp::{AttachOptions, Browser, LaunchOptions, SearchPlaces, find_chrome};
 
 /// Far beyond what anything in a test takes: only a hang meets it.
 #[must_use]
@@ -41,6 +41,26 @@ pub fn whole_browser(root: &Path) -> LaunchOptions {
 #[must_use]
 pub fn browser(root: &Path) -> LaunchOptions {
     launch(environment("CHROME"), root)
+}
+
+/// A browser for a test that does nothing to the browser as a whole: a context of its own in the one of the test's slot, if
+/// `cargo xtask test` opened browsers for the slots of its runner (`$CUEBOOK_TEST_BROWSERS`: their addresses, by slot,
+/// between spaces), else one of its own. Either has no tab but those that the test opens.
+///
+/// # Panics
+/// If there is no browser.
+pub async fn shared_browser(root: &Path) -> Browser {
+    let of_slots = environment("CUEBOOK_TEST_BROWSERS").and_then(|all| all.into_string().ok()).unwrap_or_default();
+    let slot = environment("NEXTEST_TEST_GLOBAL_SLOT").and_then(|slot| slot.to_str()?.parse().ok());
+    let shared = slot.and_then(|slot: usize| of_slots.split_whitespace().nth(slot));
+    if let Some(endpoint) = shared {
+        // One that a test has killed is replaced by one of this test's own.
+        let until = Instant::now() + Duration::from_secs(10);
+        if let Ok(browser) = Browser::attach(&AttachOptions::new(endpoint, root), until).await {
+            return browser;
+        }
+    }
+    Browser::launch(&browser(root), soon()).await.unwrap()
 }
 
 fn launch(named: Option<OsString>, root: &Path) -> LaunchOptions {

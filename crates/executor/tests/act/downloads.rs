@@ -6,7 +6,7 @@ use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::ArtifactKind;
 use serde_json::json;
 
-use crate::lab::{css_of, failed, lab, succeeded};
+use crate::lab::{css_of, failed, lab, lab_in, quick, succeeded};
 
 fn get() -> serde_json::Value {
     json!({"go": css_of("#go")})
@@ -69,7 +69,7 @@ async fn a_download_that_does_not_end_is_reported_as_started_only() {
 #[tokio::test]
 async fn a_browser_that_refuses_downloads_says_that_it_was_cancelled() {
     let pages = [("/", "<a id=go href='/file.bin' download>Get</a>"), ("/file.bin", "data")];
-    let mut lab = lab(&pages).await;
+    let mut lab = lab_in(cuebook_testkit::browser, &pages, quick()).await;
     let params = SetDownloadBehaviorParams {
         events_enabled: Some(true),
         ..SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny)

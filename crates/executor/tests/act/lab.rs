@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,7 @@ use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, DenyAll, Executor, Secre
 use cuebook_grammar::secret::{DigestKey, Secret};
 use cuebook_testkit::serve;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 pub(crate) use cuebook_testkit::{environment, soon};
 
@@ -80,7 +80,7 @@ pub(crate) struct Lab {
     pub(crate) shelf: Shelf,
     pub(crate) page: PageId,
     pub(crate) port: u16,
-    _root: Arc<tempfile::TempDir>,
+    _root: Arc<TempDir>,
 }
 
 pub(crate) fn quick() -> ExecutorOptions {
@@ -99,7 +99,7 @@ pub(crate) async fn lab(pages: &[(&str, &str)]) -> Lab {
 }
 
 pub(crate) async fn lab_with(pages: &[(&str, &str)], options: ExecutorOptions) -> Lab {
-    lab_in(cuebook_testkit::browser, pages, options).await
+    Labs::open().await.lab_with(pages, options).await
 }
 
 /// A lab in the browser that `launch` says.
@@ -114,21 +114,25 @@ pub(crate) async fn lab_in(
 /// A browser in which one lab follows another: for the rows of a table.
 pub(crate) struct Labs {
     browser: Arc<Browser>,
-    root: Arc<tempfile::TempDir>,
-    is_used: AtomicBool,
+    root: Arc<TempDir>,
 }
 
 impl Labs {
     pub(crate) async fn open() -> Self {
-        Self::launched(cuebook_testkit::browser).await
+        let root = tempfile::tempdir().unwrap();
+        Self::of(cuebook_testkit::shared_browser(root.path()).await, root).await
     }
 
     async fn launched(launch: impl Fn(&Path) -> LaunchOptions) -> Self {
-        let root = Arc::new(tempfile::tempdir().unwrap());
-        let mut launch = launch(root.path());
-        launch.accept_downloads = Some(root.path().join("downloads"));
-        let browser = Arc::new(Browser::launch(&launch, soon()).await.unwrap());
-        Self { browser, root, is_used: AtomicBool::new(false) }
+        let root = tempfile::tempdir().unwrap();
+        Self::of(Browser::launch(&launch(root.path()), soon()).await.unwrap(), root).await
+    }
+
+    async fn of(browser: Browser, root: TempDir) -> Self {
+        let downloads = root.path().join("downloads");
+        std::fs::create_dir(&downloads).unwrap();
+        browser.accept_downloads(None, &downloads, soon()).await.unwrap();
+        Self { browser: Arc::new(browser), root: Arc::new(root) }
     }
 
     /// As [`lab`], with a tab and an executor of its own. The tabs of the lab before are closed.
@@ -137,9 +141,6 @@ impl Labs {
     }
 
     async fn tab(&self) -> Page {
-        if !self.is_used.swap(true, Ordering::Relaxed) {
-            return self.browser.pages().remove(0);
-        }
         let tab = self.browser.new_page("about:blank", soon()).await.unwrap();
         for old in self.browser.pages().into_iter().filter(|old| *old != tab) {
             old.close(soon()).await.unwrap();

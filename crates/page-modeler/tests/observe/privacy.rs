@@ -54,7 +54,7 @@ async fn a_typed_password_is_nowhere_in_an_observation() {
 /// Tabs of another browser context, such as another episode's, are somebody else's.
 #[tokio::test(flavor = "multi_thread")]
 async fn tabs_of_other_contexts_are_not_listed() {
-    let mut stage = Stage::on("<button>Go</button>").await;
+    let mut stage = Stage::alone("data:text/html,<button>Go</button>").await;
     let here = stage.browser.pages().len();
     let context = stage.browser.new_context(None, until()).await.unwrap();
     let other = stage.browser.new_page_in(&context, "about:blank", until()).await.unwrap();

@@ -1,4 +1,4 @@
-//! A browser, a page and a modeler of its own for each test.
+//! A context, a page and a modeler of its own for each test.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +31,17 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) async fn at(url: &str) -> Self {
         let profiles = tempfile::tempdir().unwrap();
+        Self::of(cuebook_testkit::shared_browser(profiles.path()).await, profiles, url).await
+    }
+
+    /// In a browser of its own, of which every tab is seen.
+    pub(crate) async fn alone(url: &str) -> Self {
+        let profiles = tempfile::tempdir().unwrap();
         let browser = Browser::launch(&cuebook_testkit::browser(profiles.path()), until()).await.unwrap();
+        Self::of(browser, profiles, url).await
+    }
+
+    async fn of(browser: Browser, profiles: tempfile::TempDir, url: &str) -> Self {
         let browser = Arc::new(browser);
         let page = browser.new_page("about:blank", until()).await.unwrap();
         let modeler = LivePageModeler::new(Arc::clone(&browser), DigestKey::new([5; 32]), ModelerOptions::default());

@@ -1,4 +1,4 @@
-//! A browser of its own for each test, and pages of a few lines.
+//! A context of its own for each test, and pages of a few lines.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
 
 pub(crate) async fn stage() -> Stage {
     let profiles = tempfile::tempdir().unwrap();
-    let browser = Browser::launch(&cuebook_testkit::browser(profiles.path()), until()).await.unwrap();
+    let browser = cuebook_testkit::shared_browser(profiles.path()).await;
     Stage { browser, _profiles: profiles }
 }
 
