@@ -7,11 +7,12 @@
 //! - The Runtime domain is not enabled for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use chromiumoxide_cdp::cdp::browser_protocol::dom::{BackendNodeId, ResolveNodeParams};
 use chromiumoxide_cdp::cdp::js_protocol::runtime;
+use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -183,6 +184,50 @@ impl World {
         args: &[Value],
         until: Instant,
     ) -> Result<RawReply, WorldError> {
+        let reply = match self.resolved(backend_node_id, None, until).await {
+            Err(CallError::Protocol { ref message, .. }) if is_node_gone(message) => {
+                return Err(WorldError::NodeGone);
+            }
+            reply => reply.map_err(|error| self.failed(error))?,
+        };
+        let node = Handle::new(self.session(), &reply);
+        if context_of(&node.id) != context_of(&self.inner.global) {
+            self.inner.is_gone.store(true, Ordering::Relaxed);
+            return Err(WorldError::ContextGone);
+        }
+        let args: Vec<_> =
+            std::iter::once(Argument::ObjectId(&node.id)).chain(args.iter().map(Argument::Value)).collect();
+        self.run(function, &args, Return::ByValue, until).await
+    }
+
+    /// Calls a function with nodes of this document, each followed by its own JSON argument. A node that does not exist in
+    /// this document is left out with its argument. One round trip for all nodes, about 0.1 ms each, and one for the call.
+    ///
+    /// # Errors
+    /// [`WorldError`]
+    pub async fn adopt_each<T: DeserializeOwned>(
+        &self,
+        nodes: &[(i64, Value)],
+        function: &str,
+        until: Instant,
+    ) -> Result<T, WorldError> {
+        let group = Group::new(self.session());
+        let found = join_all(nodes.iter().map(|(node, _)| self.resolved(*node, Some(group.name.clone()), until))).await;
+        let mut own = Vec::new();
+        for (object, (_, value)) in found.into_iter().zip(nodes) {
+            match object {
+                Ok(object) if context_of(&object) == context_of(&self.inner.global) => own.push((object, value)),
+                Ok(_) | Err(CallError::Protocol { .. }) => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        let args: Vec<_> =
+            own.iter().flat_map(|(object, value)| [Argument::ObjectId(object), Argument::Value(value)]).collect();
+        decode(&self.run(function, &args, Return::ByValue, until).await?)
+    }
+
+    /// The handle of a node in this world.
+    async fn resolved(&self, node: i64, group: Option<String>, until: Instant) -> Result<String, CallError> {
         #[derive(Deserialize)]
         struct Resolved {
             object: Object,
@@ -193,24 +238,12 @@ impl World {
             object_id: String,
         }
         let params = ResolveNodeParams {
-            backend_node_id: Some(BackendNodeId::new(backend_node_id)),
+            backend_node_id: Some(BackendNodeId::new(node)),
             execution_context_id: Some(runtime::ExecutionContextId::new(self.inner.context.get())),
+            object_group: group,
             ..ResolveNodeParams::default()
         };
-        let reply = match self.session().request(params, until).await {
-            Err(CallError::Protocol { ref message, .. }) if is_node_gone(message) => {
-                return Err(WorldError::NodeGone);
-            }
-            reply => reply.map_err(|error| self.failed(error))?,
-        };
-        let node = Handle::new(self.session(), &reply.parse::<Resolved>()?.object.object_id);
-        if context_of(&node.id) != context_of(&self.inner.global) {
-            self.inner.is_gone.store(true, Ordering::Relaxed);
-            return Err(WorldError::ContextGone);
-        }
-        let args: Vec<_> =
-            std::iter::once(Argument::ObjectId(&node.id)).chain(args.iter().map(Argument::Value)).collect();
-        self.run(function, &args, Return::ByValue, until).await
+        Ok(self.session().request(params, until).await?.parse::<Resolved>()?.object.object_id)
     }
 
     async fn run(
@@ -293,6 +326,25 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.session.post("Runtime.releaseObject", &json!({"objectId": self.id}));
+    }
+}
+
+/// A group of remote objects that are released together, also if the caller gives up.
+struct Group {
+    session: Session,
+    name: String,
+}
+
+impl Group {
+    fn new(session: &Session) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { session: session.clone(), name: format!("cuebook-{}", NEXT.fetch_add(1, Ordering::Relaxed)) }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.session.post("Runtime.releaseObjectGroup", &json!({ "objectGroup": self.name }));
     }
 }
 

@@ -133,6 +133,27 @@ impl ProbeWorld {
         }
     }
 
+    /// Calls `function`, `(cb, …told) => answer`, with nodes that only the wire could name, each followed by its own
+    /// argument. Nodes that are not of this document are left out.
+    ///
+    /// # Errors
+    /// [`ProbeError`]
+    pub async fn adopt_each<T: DeserializeOwned>(
+        &self,
+        nodes: &[(i64, Value)],
+        function: &str,
+        until: Instant,
+    ) -> Result<T, ProbeError> {
+        let function = script::bare(function, &self.extensions);
+        match self.world.adopt_each(nodes, &function, until).await {
+            Err(WorldError::Exception { text }) if script::is_missing(&text) => {
+                self.install(until).await?;
+                Ok(self.world.adopt_each(nodes, &function, until).await?)
+            }
+            answer => Ok(answer?),
+        }
+    }
+
     async fn install(&self, until: Instant) -> Result<(), ProbeError> {
         let mut source = String::from(CORE);
         for extension in &self.extensions {

@@ -134,16 +134,20 @@ impl Desk {
         let former = former.filter(|former| !shows_all && is_continued(former, &now));
         // Address, title, tabs and dialogs have sections of their own.
         let untitled = TextOptions { is_titled: false, ..TextOptions::default() };
+        let whole = || render::text(&now, &untitled);
         let shown = match former {
             Some(mut former) => {
                 if let Some(report) = &answer.report {
                     known::take_in(&mut former, &now, report);
                 }
                 let changes = render::changes(&former, &now, &CHANGES);
-                let whole = render::text(&now, &untitled);
-                if render::estimate_tokens(&changes) < render::estimate_tokens(&whole) { changes } else { whole }
+                let length = render::estimate_tokens(&changes);
+                // A page of many candidates is longer than a few changes without being written.
+                let is_short = length <= now.candidates.len();
+                let whole = (!is_short).then(whole).filter(|whole| render::estimate_tokens(whole) <= length);
+                whole.unwrap_or(changes)
             }
-            None => render::text(&now, &untitled),
+            None => whole(),
         };
         answer.show(&now, is_known, shown);
     }

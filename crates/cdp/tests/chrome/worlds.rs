@@ -53,6 +53,9 @@ async fn the_isolated_world_survives_a_page_that_breaks_the_built_ins() {
     assert_eq!(nodes.len(), 3);
     let text: String = world.adopt(nodes[1], "(node, x) => node.textContent + x", &[json!(7)], soon()).await.unwrap();
     assert_eq!(text, "two7");
+    let each = [(nodes[0], json!(1)), (1_000_000, json!(2)), (nodes[1], json!(3))];
+    let told = "(...told) => told.map(it => it.textContent ?? it).join()";
+    assert_eq!(world.adopt_each::<String>(&each, told, soon()).await.unwrap(), "one,1,two,3");
     let gone = world.adopt::<Value>(1_000_000, "node => 1", &[], soon()).await;
     assert!(matches!(gone, Err(WorldError::NodeGone)));
     let thrown = world.call::<Value>("() => { throw new Error('x'.repeat(9000)) }", &[], soon()).await;

@@ -30,6 +30,17 @@ async fn an_element_with_nothing_but_a_listener_is_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_listens_is_offered_without_its_address_too() {
+    check(
+        "<a id=it href=/away>Away</a><script>it.addEventListener('click', () => 1)</script>",
+        &["link \"Away\""],
+        "it.removeAttribute('href'); it.textContent = 'Here'",
+        &["link \"Here\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_listener_for_all_makes_nothing_a_candidate() {
     check(
         "<div id=app style='min-height:500px'><ul id=list><li>One</li><li>Two</li></ul><main><p>Text</p><button>Real</button></main></div><script>

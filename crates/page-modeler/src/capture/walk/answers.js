@@ -5,7 +5,7 @@ import { attr, cut, lookOf, roleOf, tagOf } from "cuebook:core";
 import { memory } from "./memory.js";
 import { examined } from "./infos.js";
 import { changed, resort } from "./changes.js";
-import { droppable, listening, REGIONS } from "./reasons.js";
+import { droppable, isNative, listening, REGIONS } from "./reasons.js";
 import { describe } from "./cover.js";
 import { settle } from "./settle.js";
 import { hundredths, run } from "./answer.js";
@@ -19,6 +19,31 @@ const boxIn = ({ x, y, width, height }) => ({
   width: hundredths(width),
   height: hundredths(height),
 });
+/** Notes what an element listens for, maybe nothing any more; whether it is of this document, and news. */
+const isNews = (element, { pointer, drop }) => {
+  if (
+    (listening.has(element) === pointer && droppable.has(element) === drop) ||
+    cb.nodeType(element) !== 1 ||
+    cb.ownerDocument(element) !== document
+  )
+    return false;
+  if (pointer) listening.add(element);
+  else listening.delete(element);
+  if (drop) droppable.add(element);
+  else droppable.delete(element);
+  const tag = tagOf(element);
+  // A native control is offered in any case.
+  if (isNative(element, tag)) return false;
+  memory.targets.push(element);
+  if (REGIONS.has(tag))
+    memory.targets.push(
+      ...cb
+        .childrenOf(element)
+        .filter((child) => cb.nodeType(child) === 1)
+        .slice(0, 500),
+    );
+  return true;
+};
 /** What the wire may ask. */
 export const walk = {
   run: (options) => cb.once(() => run(options)),
@@ -42,28 +67,15 @@ export const walk = {
     if (host) memory.targets.push(host);
     return true;
   },
-  /** What the wire found an element to listen for, maybe nothing any more; whether it is of this document, and news. */
-  listens: (element, { pointer, drop }) => {
-    if (
-      (listening.has(element) === pointer && droppable.has(element) === drop) ||
-      cb.nodeType(element) !== 1 ||
-      cb.ownerDocument(element) !== document
-    )
-      return false;
-    if (pointer) listening.add(element);
-    else listening.delete(element);
-    if (drop) droppable.add(element);
-    else droppable.delete(element);
-    memory.targets.push(element);
-    if (REGIONS.has(tagOf(element)))
-      memory.targets.push(
-        ...cb
-          .childrenOf(element)
-          .filter((child) => cb.nodeType(child) === 1)
-          .slice(0, 500),
-      );
-    return true;
-  },
+  /** The native controls of the document, without those in shadow roots. */
+  natives: () => Array.from(cb.queryAll(document, "a[href],area[href],button,input,select,textarea")),
+  /** What the wire found elements to listen for: each element, then what. Answers how many of them are news. */
+  listen: (told) =>
+    cb.once(() => {
+      let news = 0;
+      for (let i = 0; i < told.length; i += 2) if (isNews(told[i], told[i + 1])) news++;
+      return news;
+    }),
   /** The page's text in blocks, each with the nearest thing that can be acted on. */
   texts: (limit) =>
     JSON.stringify(

@@ -32,7 +32,7 @@ export const kindOf = (element, role) => {
   if (["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"].includes(role)) return "check";
   return "plain";
 };
-const isNative = (element, tag) => {
+export const isNative = (element, tag) => {
   switch (tag) {
     case "a":
     case "area":
