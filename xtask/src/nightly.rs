@@ -12,6 +12,7 @@ use xtask::commands::{build_cuebook, build_trials, cargo, output_of, root, stage
 
 use crate::conformance::USUAL_FOLDER;
 use crate::eval::MINIWOB_PAGES;
+use crate::models;
 use crate::test::WHOLE;
 
 /// Runs all stages, whatever fails, and writes `target/nightly/DATE.json`.
@@ -50,6 +51,11 @@ pub(crate) fn run() -> Result<()> {
     ];
     // Last: it builds `cuebook` again, with every feature.
     stages.extend([("lints of all features", cargo(&lints)), ("tests", cargo(&["xtask", "test", "--all"]))]);
+    if models::is_fetched() {
+        let mut model = cargo(&["xtask", "eval", "--planner", "model:smollm2", "--suite", "site", "--seeds", "0..1"]);
+        model.args(["--task", "toast", "--task", "accept cookies", "--fresh", "--out"]).arg(folder.join("model"));
+        stages.push(("a real model", model));
+    }
     if root().join(USUAL_FOLDER).is_dir() {
         stages.push(("conformance", cargo(&["xtask", "conformance"])));
     }

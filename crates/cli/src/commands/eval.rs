@@ -118,7 +118,7 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     options.out = Some(args.out.clone());
     set_queue(&mut options, args)?;
     let tally = Tally::default();
-    let (runs, budgets) = (args.out.join(RUNS), budgets(args.no_repair));
+    let (runs, budgets) = (args.out.join(RUNS), budgets(args));
     let layers = |builder: AgentBuilder, assignment: &Assignment| -> Result<AgentBuilder, BoxError> {
         let planner = source.planner(assignment, args.goals)?;
         let builder = builder.runs_in(&runs).budgets(budgets);
@@ -191,9 +191,9 @@ fn set_queue(_: &mut Options, args: &EvalRunArgs) -> Result<(), Refusal> {
     }
 }
 
-fn budgets(no_repair: bool) -> Budgets {
-    let budgets = Budgets::default();
-    if no_repair { Budgets { repairs_per_step: 0, repairs_per_run: 0, ..budgets } } else { budgets }
+fn budgets(args: &EvalRunArgs) -> Budgets {
+    let budgets = Budgets { planning: args.engine.plan_timeout, ..Budgets::default() };
+    if args.no_repair { Budgets { repairs_per_step: 0, repairs_per_run: 0, ..budgets } } else { budgets }
 }
 
 /// Notes what the results in a directory depend on. Results with other settings in it would be mistaken for these.
