@@ -41,6 +41,21 @@ async fn a_link_that_listens_is_offered_without_its_address_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn among_many_elements_that_listen_each_is_offered() {
+    let mut stage = Stage::on(
+        "<body><script>for (let i = 0; i < 150; i++) for (const tag of ['button', 'p']) {
+            const one = document.createElement(tag);
+            one.textContent = tag + i;
+            one.addEventListener('click', () => 1);
+            document.body.append(one);
+        }</script>",
+    )
+    .await;
+    let seen = stage.observe(Scope::Full).await;
+    assert_eq!(seen.candidates.len(), 300, "{:?}", lines_of(&seen));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_listener_for_all_makes_nothing_a_candidate() {
     check(
         "<div id=app style='min-height:500px'><ul id=list><li>One</li><li>Two</li></ul><main><p>Text</p><button>Real</button></main></div><script>
