@@ -8,8 +8,8 @@
 //! one observation, in document order.
 //!
 //! Cost: the browser takes about 1 ms per 1,000 nodes and 10 µs per listener, and two commands; passing them is one
-//! command each, about 0.1 ms, and one for all. A document is queried when it is new, and again when it has other elements than at the last
-//! query.
+//! command each, about 0.1 ms, and one for all. A document is queried when it is new, and again when it has other
+//! elements than at the last query.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};

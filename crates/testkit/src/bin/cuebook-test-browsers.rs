@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let count: usize = std::env::args().nth(1).ok_or("usage: cuebook-test-browsers COUNT")?.parse()?;
     let root = tempfile::tempdir()?;
     let mut browsers = Vec::new();
-    let served = serve(count, root.path(), &mut browsers);
+    let served = serve(count, root.path(), &mut browsers).await;
     for (slot, mut browser) in browsers.into_iter().enumerate() {
         // The program may be a script that started another: that one is to end, too.
         if close(&root.path().join(slot.to_string())).await.is_err() {
@@ -29,12 +29,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn close(profile: &Path) -> Result<(), Box<dyn Error>> {
     let until = Instant::now() + Duration::from_secs(10);
-    let browser = Browser::attach(&AttachOptions::new(address(profile)?, profile), until).await?;
+    let browser = Browser::attach(&AttachOptions::new(address(profile).await?, profile), until).await?;
     browser.session().request(CloseParams {}, until).await?;
     Ok(())
 }
 
-fn serve(count: usize, root: &Path, browsers: &mut Vec<Child>) -> Result<(), Box<dyn Error>> {
+async fn serve(count: usize, root: &Path, browsers: &mut Vec<Child>) -> Result<(), Box<dyn Error>> {
     let mut options = cuebook_testkit::browser(root);
     options.transport = Transport::WebSocket;
     // A renderer in reserve for each page, which few tests would use.
@@ -46,22 +46,26 @@ fn serve(count: usize, root: &Path, browsers: &mut Vec<Child>) -> Result<(), Box
         command.args(options.arguments(profile)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         browsers.push(command.spawn()?);
     }
-    let addresses = profiles.iter().map(|profile| address(profile)).collect::<Result<Vec<_>, _>>()?;
-    println!("{}", addresses.join(" "));
-    std::io::stdout().flush()?;
-    std::io::stdin().read_to_end(&mut Vec::new())?;
+    let mut addresses = Vec::new();
+    for profile in &profiles {
+        addresses.push(address(profile).await?);
+    }
+    let mut output = std::io::stdout();
+    writeln!(output, "{}", addresses.join(" "))?;
+    output.flush()?;
+    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
     Ok(())
 }
 
 /// The address that a browser has written into its profile, a moment after its start.
-fn address(profile: &Path) -> Result<String, Box<dyn Error>> {
+async fn address(profile: &Path) -> Result<String, Box<dyn Error>> {
     let until = cuebook_testkit::soon();
     while Instant::now() < until {
         let text = std::fs::read_to_string(profile.join("DevToolsActivePort")).unwrap_or_default();
         if let Some((port, path)) = text.split_once('\n').filter(|(_, path)| !path.is_empty()) {
             return Ok(format!("ws://127.0.0.1:{port}{path}"));
         }
-        std::thread::sleep(Duration::from_millis(20));
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err(format!("a browser did not write its address into {}", profile.display()).into())
 }
