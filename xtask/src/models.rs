@@ -108,7 +108,7 @@ fn model(name: &str) -> Result<Model> {
     let names = NAMED.map(|(own, _)| own).join(", ");
     ensure!(
         own.is_some() || Path::new(name).extension().is_some_and(|it| it.eq_ignore_ascii_case("gguf")),
-        "expected model:NAME with one of {names}, or model:FILE.gguf, saw model:{name}"
+        "there is no model:{name}: name one of {names}, or a file, as in model:FILE.gguf"
     );
     let (name, file) = match own {
         Some(file) => (name.to_owned(), file),
@@ -133,8 +133,7 @@ fn check_gguf(file: &Path) -> Result<()> {
     opened.take(24).read_to_end(&mut start).with_context(|| format!("{shown} cannot be read"))?;
     ensure!(
         start.starts_with(b"GGUF"),
-        "expected a GGUF file, which begins with \"GGUF\", saw {:?} in {shown}: convert the model with \
-         convert_hf_to_gguf.py of llama.cpp",
+        "{shown} is no GGUF file, for it begins with {:?}: convert the model with convert_hf_to_gguf.py of llama.cpp",
         String::from_utf8_lossy(start.get(..4).unwrap_or(&start))
     );
     ensure!(start.len() == 24, "{shown} is cut off in its header: fetch it again");
@@ -261,7 +260,7 @@ mod tests {
     fn a_model_is_a_name_or_a_gguf_file() {
         for given in [&["--planner", "model:gpt"][..], &["--planner=model:"], &["--planner", "model:model.bin"]] {
             let error = planner_of(&words(given)).unwrap_err().to_string();
-            assert!(error.starts_with("expected model:NAME with one of smollm2, gemma270m"), "{error}");
+            assert!(error.starts_with("there is no model:") && error.contains("one of smollm2, gemma270m"), "{error}");
         }
         let folder = std::env::temp_dir().join(format!("cuebook-models-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -272,8 +271,8 @@ mod tests {
         };
         assert_eq!(check(b"GGUF\x03\0\0\0\x10\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0..."), Ok(()));
         assert!(check(b"GGUF\x03").unwrap_err().contains("cut off"));
-        assert!(check(b"PK\x03\x04").unwrap_err().contains("saw \"PK\\u{3}\\u{4}\""));
-        assert!(check(b"").unwrap_err().contains("saw \"\""));
+        assert!(check(b"PK\x03\x04").unwrap_err().contains("begins with \"PK\\u{3}\\u{4}\""));
+        assert!(check(b"").unwrap_err().contains("begins with \"\""));
         fs::remove_dir_all(&folder).unwrap();
         assert!(check_gguf(&folder.join("model.gguf")).unwrap_err().to_string().contains("check the path"));
     }
