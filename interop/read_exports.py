@@ -80,8 +80,8 @@ def main(out: Path) -> None:
     splits = datasets.load_dataset(str(out / "hf"))
     examples = {name: split.num_rows for name, split in splits.items()}
     row = next(iter(splits.values()))[0]
-    assert row["messages"][-1]["tool_calls"], row
-    assert json.loads((out / "hf" / "tools.json").read_text())
+    assert row["messages"][-1]["content"] and row["classes"], row
+    assert json.loads((out / "hf" / "classes.json").read_text())
     said = ", ".join(f"{count} {name}" for name, count in examples.items())
     say(f"datasets {datasets.__version__}", "hf", f"{said} rows")
 

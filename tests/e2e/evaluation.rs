@@ -1,6 +1,7 @@
 //! Evaluations: what the server saw counts, errors of models are caught, and results are compared.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 use cuebook_tests::cuebook;
@@ -163,5 +164,46 @@ fn wrong_flags_and_files_are_refused() -> Result<()> {
         assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
         assert_eq!(ended.json()?["error"]["code"], code, "{args:?}");
     }
+    Ok(())
+}
+
+/// The conversations of the runs below a folder: what a model was sent, and what it answered.
+fn sent(runs: &Path) -> Result<Vec<(String, String)>> {
+    let mut calls = Vec::new();
+    for run in fs::read_dir(runs)? {
+        for line in fs::read_to_string(run?.path().join("log.jsonl"))?.lines() {
+            let entry: Value = serde_json::from_str(line)?;
+            if entry["entry"] == "planning" {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                calls.push((text(&entry["call"]["input"][1]["text"]), text(&entry["call"]["output"])));
+            }
+        }
+    }
+    Ok(calls)
+}
+
+#[test]
+fn training_data_is_what_a_model_is_sent_byte_for_byte() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (out, data) = (path("out"), path("data"));
+    let tasks = ["rename a customer", "late arrival", "combobox", "basket", "suggestions"];
+    let named = tasks.iter().flat_map(|task| ["--task", task]);
+    let eval = ["eval", "--prompt", "compact", "--seeds", "0..1", "--jobs", "2", "--out", &out, "--json"];
+    let ended = cuebook(&eval.into_iter().chain(named).collect::<Vec<_>>())?.json()?;
+    assert_eq!(ended["totals"]["episodes"], ended["totals"]["succeeded"], "{ended:#}");
+    assert_eq!(ended["prompt"], "compact");
+
+    let sent = sent(&folder.path().join("out/runs"))?;
+    let exported = cuebook(&["export", &path("out/runs"), "--to", "sft", "--redact", "none", "--out", &data])?;
+    assert_eq!(exported.code, 0, "{exported:?}");
+    let examples = fs::read_to_string(folder.path().join("data/sft.jsonl"))?;
+    for line in examples.lines() {
+        let example: Value = serde_json::from_str(line)?;
+        let text = |at: usize| example["messages"][at]["content"].as_str().unwrap_or_default().to_owned();
+        assert!(sent.contains(&(text(1), text(2))), "{}\n{}", text(1), text(2));
+    }
+    // Some plans had a step that failed at first.
+    assert!(examples.lines().count() * 10 >= sent.len() * 8, "{} of {}", examples.lines().count(), sent.len());
     Ok(())
 }

@@ -114,9 +114,12 @@ fn real_runs_are_written_in_every_format() -> Result<()> {
 
     let (out, _) = recorded.exported("sft")?;
     let examples = lines(&out.join("sft.jsonl"))?;
-    let call = |example: &Value| example["messages"][2]["tool_calls"][0]["function"]["name"].clone();
+    let verb = |example: &Value| {
+        let answer = example["messages"][2]["content"].as_str().unwrap_or_default();
+        answer.split('(').next().unwrap_or_default().to_owned()
+    };
     assert_eq!(
-        examples.iter().map(call).collect::<Vec<_>>(),
+        examples.iter().map(verb).collect::<Vec<_>>(),
         ["type", "click", "finish"],
         "the password is no example"
     );

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cuebook::{Detected, Engine, PlannerConfig, PlannerConfigError};
+use cuebook::{Detected, Engine, PlannerConfig, PlannerConfigError, PromptSource};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::report::ErrorCode;
 
@@ -30,6 +30,7 @@ pub(crate) async fn planner(
         }
         config = found.config;
     }
+    config = fitted(config, output).await;
     if args.vision && !config.engine.takes_pictures() {
         let message = format!("--vision needs a planner with a model, and `{}` has none", config.engine.as_str());
         return Err(Refusal::invalid(ErrorCode::Usage, message));
@@ -55,10 +56,22 @@ pub(crate) fn settings(arg: &PlannerArg, args: &EngineArgs) -> PlannerConfig {
     config.base_url.clone_from(&args.base_url);
     config.api_key_env.clone_from(&args.api_key_env);
     config.mode = args.engine_mode;
-    config.prompts.clone_from(&args.prompt);
+    config.prompts = args.prompt.clone().map(PromptSource::from);
     config.answer_tokens = args.answer_tokens;
     config.run_tokens = Some(args.run_tokens);
     config.plan_timeout_ms = Some(millis(args.plan_timeout));
+    config
+}
+
+/// The settings with the prompts that fit the model; a line says so if these are the compact ones.
+pub(crate) async fn fitted(config: PlannerConfig, output: Output) -> PlannerConfig {
+    let (config, small) = config.fitted().await;
+    if let Some(parameters) = small.filter(|_| !output.quiet) {
+        let millions = parameters / 1_000_000;
+        progress::say(&format!(
+            "prompts: compact, for a model of {millions} million parameters (--prompt full for all)"
+        ));
+    }
     config
 }
 

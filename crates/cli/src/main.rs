@@ -25,6 +25,7 @@ mod planner;
 mod progress;
 mod results;
 mod simulated;
+mod spoken;
 mod suite;
 mod text;
 mod traffic;

@@ -5,10 +5,14 @@ use std::time::Duration;
 
 #[cfg(feature = "models")]
 use cuebook_planner::engine::ollama::{OllamaModel, models};
+#[cfg(feature = "models")]
+use cuebook_planner::{OpenAiMode, engine::openai};
 use url::{Host, Url};
 
 #[cfg(feature = "models")]
 use crate::environment;
+#[cfg(feature = "models")]
+use crate::planners::PromptSource;
 use crate::planners::{Engine, PlannerConfig};
 
 /// How long a server may take to say which models it has.
@@ -21,6 +25,10 @@ const MODELS: [(Engine, &str); 2] = [(Engine::OpenAi, "gpt-5-mini"), (Engine::An
 /// machine holds them.
 #[cfg(feature = "models")]
 const SIZES: std::ops::RangeInclusive<u64> = 1_800_000_000..=24_000_000_000;
+
+/// Parameters of a model below which it gets the compact prompts.
+#[cfg(feature = "models")]
+const SMALL: u64 = 3_000_000_000;
 
 /// The planner that was found, and why it is that one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +69,40 @@ impl PlannerConfig {
         }
         let why = "no model is configured, no Ollama with a model that fits answers, and no key is set".to_owned();
         Detected { config: Self { engine: Engine::Lexical, ..self.clone() }, why }
+    }
+
+    /// These settings as they fit the model, where no prompts are stated and its server tells its size: below three
+    /// billion parameters it gets the compact prompts, and from llama.cpp the grammar of lines. Returns the number of
+    /// parameters if it is that small. Takes at most 300 ms; sends no page.
+    pub async fn fitted(self) -> (Self, Option<u64>) {
+        #[cfg(feature = "models")]
+        return self.sized().await;
+        #[cfg(not(feature = "models"))]
+        (self, None)
+    }
+
+    #[cfg(feature = "models")]
+    async fn sized(self) -> (Self, Option<u64>) {
+        if self.prompts.is_some() || self.is_official() {
+            return (self, None);
+        }
+        let address = self.address();
+        let sized = async {
+            match self.engine {
+                Engine::Ollama => {
+                    let name = self.model()?;
+                    let latest = format!("{name}:latest");
+                    let listed = models(&address).await.ok()?;
+                    listed.into_iter().find(|known| known.name == name || known.name == latest)?.parameters
+                }
+                Engine::OpenAi => openai::parameters(&address, self.model()).await.ok()?,
+                _ => None,
+            }
+        };
+        let sized = tokio::time::timeout(PATIENCE, sized).await.ok().flatten();
+        let Some(small) = sized.filter(|parameters| *parameters < SMALL) else { return (self, None) };
+        let lines = (self.engine == Engine::OpenAi).then_some(OpenAiMode::LlamaCppLines);
+        (Self { prompts: Some(PromptSource::Compact), mode: self.mode.or(lines), ..self }, Some(small))
     }
 
     #[cfg(feature = "models")]
@@ -124,7 +166,7 @@ mod tests {
     use super::*;
 
     fn model(name: &str, family: &str, size: u64) -> OllamaModel {
-        OllamaModel { name: name.to_owned(), family: family.to_owned(), size }
+        OllamaModel { name: name.to_owned(), family: family.to_owned(), size, parameters: None }
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use events::{AgentEvent, AgentEvents};
 pub use extract::ExtractError;
 pub use journal::{ConsoleMessage, PageRequest, PageRequestDetails};
 pub use live::Live;
-pub use planners::{Engine, PlannerConfig, PlannerConfigError};
+pub use planners::{Engine, PlannerConfig, PlannerConfigError, PromptSource};
 pub use session::Session;
 pub use storage::CookieEntry;
 #[cfg(feature = "models")]

@@ -13,7 +13,7 @@ use cuebook_planner::converse::ChatEngine;
 use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Process, Prompts, Recorded};
 
 use crate::environment;
-use crate::planners::{Engine, PlannerConfig, PlannerConfigError};
+use crate::planners::{Engine, PlannerConfig, PlannerConfigError, PromptSource};
 
 /// Upper bound of the tokens of an answer of a local model, whose context is small.
 const LOCAL_ANSWER: u32 = 4_096;
@@ -66,10 +66,11 @@ impl PlannerConfig {
         };
         let credentials = self.credentials.iter().map(CredentialRef::new).collect();
         let planner = ModelPlanner::new(engine).with_limits(limits).with_caps(Caps { credentials, ..Caps::default() });
-        Ok(match &self.prompts {
-            Some(folder) => Box::new(planner.with_prompts(Prompts::from_dir(folder)?)),
-            None => Box::new(planner),
-        })
+        Ok(Box::new(match &self.prompts {
+            Some(PromptSource::Folder(folder)) => planner.with_prompts(Prompts::from_dir(folder)?),
+            Some(PromptSource::Compact) => planner.with_prompts(Prompts::compact()),
+            Some(PromptSource::Full) | None => planner,
+        }))
     }
 
     fn program(&self) -> Result<Process, PlannerConfigError> {

@@ -43,9 +43,9 @@ pub struct PlannerConfig {
     /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others.
     #[serde(default)]
     pub mode: Option<OpenAiMode>,
-    /// A folder of prompts.
+    /// The prompts of a model. Default: those that [`fitted`](Self::fitted) chooses, else [`PromptSource::Full`].
     #[serde(default)]
-    pub prompts: Option<PathBuf>,
+    pub prompts: Option<PromptSource>,
     /// The plan of the scripted planner, a JSON file.
     #[serde(default)]
     pub plan: Option<PathBuf>,
@@ -67,6 +67,29 @@ pub struct PlannerConfig {
     /// The names of the secrets that a model may enter into fields.
     #[serde(default)]
     pub credentials: Vec<String>,
+}
+
+/// Prompts of a model: `full`, `compact`, or a folder of templates.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "PathBuf")]
+#[non_exhaustive]
+pub enum PromptSource {
+    /// Rules, verbs, examples, and all that a plan may need.
+    Full,
+    /// The task, the page and what was done: for models below some three billion parameters, and those trained with it.
+    Compact,
+    /// Templates in a folder, in place of those of [`Full`](Self::Full).
+    Folder(PathBuf),
+}
+
+impl From<PathBuf> for PromptSource {
+    fn from(path: PathBuf) -> Self {
+        match path.to_str() {
+            Some("full") => Self::Full,
+            Some("compact") => Self::Compact,
+            _ => Self::Folder(path),
+        }
+    }
 }
 
 /// A planner, by its name in configurations.

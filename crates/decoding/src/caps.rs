@@ -14,7 +14,8 @@ pub struct Caps {
     pub text: u32,
     /// Characters of an explanation, a reason, a question, and of what is searched for or compared.
     pub words: u32,
-    /// Characters of the reasoning before the plan.
+    /// Characters of the reasoning before the plan; 0 for plans without reasoning, and steps without remarks: explanation,
+    /// risk and confidence.
     pub reasoning: u32,
     /// Characters of the result of a task, and of a file or a script.
     pub answer: u32,

@@ -12,6 +12,7 @@
 //! - What the policy forbids, or its target does not support, is not in the grammar. Weights are never bans.
 //! - A sentence holds one step that may leave the page, and it is the last.
 
+pub mod brief;
 pub mod emit;
 pub mod ir;
 pub mod read;

@@ -91,10 +91,10 @@ pub(super) fn document(ground: &Ground<'_>, left_out: &mut LeftOut) -> Document 
     let mut shaper = Shaper { ground, builder, pools, left_out };
     let stay = shaper.variants(Place::Within);
     let last = shaper.variants(Place::Last);
-    let mut members = vec![
-        member("version", words([PLAN_VERSION])),
-        optional("reasoningSummary", Node::Text(Text::Free { min: 0, max: ground.caps.reasoning })),
-    ];
+    let mut members = vec![member("version", words([PLAN_VERSION]))];
+    if ground.caps.reasoning > 0 {
+        members.push(optional("reasoningSummary", Node::Text(Text::Free { min: 0, max: ground.caps.reasoning })));
+    }
     members.push(optional("goal", shaper.goal()));
     members.push(optional("goalReason", shaper.words()));
     if ground.caps.steps > 1 && !stay.is_empty() {
@@ -243,16 +243,18 @@ impl Shaper<'_> {
         let mut list =
             |name, item| self.builder.define(name, Node::Array { item: Box::new(item), min: 0, max: CONDITIONS });
         let (pre, post) = (list("before", before), list("after", after));
-        let confidence = self.tenths();
-        let risk = words(["low", "medium", "high"]);
-        vec![
-            optional("timeoutMs", self.builder.define("limit", LIMITS)),
-            optional("explanation", self.builder.define("words", self.words())),
-            optional("pre", pre),
-            optional("post", post),
-            optional("estimatedRisk", self.builder.define("risk", risk)),
-            optional("confidence", confidence),
-        ]
+        let mut members = vec![optional("timeoutMs", self.builder.define("limit", LIMITS))];
+        let remarks = self.ground.caps.reasoning > 0;
+        if remarks {
+            members.push(optional("explanation", self.builder.define("words", self.words())));
+        }
+        members.extend([optional("pre", pre), optional("post", post)]);
+        if remarks {
+            let risk = words(["low", "medium", "high"]);
+            members.push(optional("estimatedRisk", self.builder.define("risk", risk)));
+            members.push(optional("confidence", self.tenths()));
+        }
+        members
     }
 
     /// A share, in tenths.

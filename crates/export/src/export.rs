@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use cuebook_datalayer::RunDir;
 
-use crate::chat::{Dataset, Examples, Preferences};
 use crate::error::ExportError;
 use crate::folder::Folder;
 use crate::format::Format;
@@ -12,6 +11,7 @@ use crate::job::{Exported, Job, Options};
 use crate::mind2web::Mind2Web;
 use crate::source::RunSource;
 use crate::steplog::StepLog;
+use crate::training::{Dataset, Examples, Preferences};
 use crate::{har, otlp, parquet, playwright};
 
 /// Exports runs. `progress` hears after each run how many were read, and of how many. Blocks.

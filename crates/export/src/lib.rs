@@ -16,7 +16,6 @@
 //! there only `Bucket` and `Collector`, use the network.
 
 mod candidates;
-mod chat;
 #[cfg(feature = "remote")]
 mod collector;
 mod error;
@@ -35,6 +34,7 @@ mod redaction;
 mod remote;
 mod source;
 mod steplog;
+mod training;
 
 #[cfg(feature = "remote")]
 pub use collector::Collector;
@@ -45,3 +45,4 @@ pub use job::{Exported, Options};
 pub use parquet::{EpisodeRow, SCHEMA_VERSION, columns, episodes};
 #[cfg(feature = "remote")]
 pub use remote::Bucket;
+pub use training::missing;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use cuebook_datalayer::traffic::Exchanges;
 use cuebook_datalayer::{ArtifactStore, DataError, Entries, Entry, Observations, RunDir};
+use cuebook_grammar::action::Action;
 use cuebook_grammar::id::ObservationId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::ArtifactRef;
@@ -18,6 +19,9 @@ use sha2::{Digest as _, Sha256};
 use crate::error::ExportError;
 use crate::format::Redaction;
 use crate::redaction::Redact as _;
+
+/// Bytes of a log that hold its last entry: an answer and the conditions of a goal have bounds.
+const TAIL: u64 = 256 << 10;
 
 /// Observations that are kept while the steps that were decided on them are read.
 const KEPT: usize = 8;
@@ -33,6 +37,8 @@ pub(crate) struct RunSource {
     pub(crate) bytes: u64,
     /// How it ended. A log without an end may still grow.
     pub(crate) result: Option<RunResult>,
+    /// `true` if its planner ended it by `fail`.
+    pub(crate) gave_up: bool,
 }
 
 /// Entry of a log that formats read, in the log's order.
@@ -102,13 +108,15 @@ impl RunSource {
         let problem = |error: DataError| format!("{}: {}", path.display(), with_sources(&error));
         let first = Entries::open(&path).map_err(problem)?.next().transpose().map_err(problem)?;
         let Some(Entry::Header(header)) = first else { return Err(format!("{}: no complete entry", path.display())) };
-        let last = tail(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let (bytes, end) = tail(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let conclusion = end.as_ref().and_then(|end| end.conclusion.as_ref());
         Ok(Self {
             dir: dir.clone(),
             id: header.run_id.as_str().to_owned(),
             started_ms: header.ts_ms,
-            bytes: last.0,
-            result: last.1,
+            bytes,
+            gave_up: conclusion.is_some_and(|conclusion| matches!(conclusion.step.action, Action::Fail(_))),
+            result: end.map(|end| end.result),
         })
     }
 
@@ -182,19 +190,19 @@ impl RunSource {
     }
 }
 
-/// The length of a log, and the result in its last entry, if it has that.
-fn tail(path: &std::path::Path) -> std::io::Result<(u64, Option<RunResult>)> {
+/// The length of a log, and its last entry, if that is its end.
+fn tail(path: &std::path::Path) -> std::io::Result<(u64, Option<RunEnd>)> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(4_096)))?;
+    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();
-    file.take(4_096).read_to_end(&mut tail)?;
+    file.take(TAIL).read_to_end(&mut tail)?;
     let last = tail.strip_suffix(b"\n").and_then(|whole| whole.rsplit(|byte| *byte == b'\n').next());
-    let result = match last.and_then(|line| Entry::read(line).ok().flatten()) {
-        Some(Entry::End(end)) => Some(end.result),
+    let end = match last.and_then(|line| Entry::read(line).ok().flatten()) {
+        Some(Entry::End(end)) => Some(*end),
         _ => None,
     };
-    Ok((bytes, result))
+    Ok((bytes, end))
 }
 
 /// 16 hexadecimal digits that stand for these parts and their order.

@@ -381,6 +381,19 @@ impl EffectRecord {
     pub fn changes_page(&self) -> bool {
         self.new_document || self.url_after.is_some()
     }
+
+    /// The first answer from 400 to what the step asked for: a document, or a request that changes something. What a page
+    /// fetches beside them fails all day.
+    #[must_use]
+    pub fn refused(&self) -> Option<String> {
+        let is_document = |url: &str| self.changes_page() && self.url_after.as_deref() == Some(url);
+        self.requests.iter().find_map(|request| {
+            let status = request.status.filter(|status| *status >= 400)?;
+            let is_reading = matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+            (!is_reading || is_document(&request.url))
+                .then(|| format!("{} {} answered {status}", request.method, request.url))
+        })
+    }
 }
 
 /// A remark on a step's result: `no effect seen`, what proves nothing, or what went wrong in the page. The dialog that a

@@ -21,11 +21,13 @@ use crate::action::{FindElements, ResolveSelector, SearchPage};
 use crate::deadline::Deadline;
 use crate::id::{CandidateId, CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
-use crate::outcome::{ArtifactRef, Cause, DeniedRequest, Judged, Late, Stage, StepFailure, StepOutcome};
+use crate::outcome::{
+    ArtifactRef, Cause, DeniedRequest, EffectRecord, Judged, Late, Stage, StepFailure, StepOutcome, remark,
+};
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
-use crate::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::record::{EventRecord, PlanningRecord, RecordedTarget, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
@@ -268,6 +270,34 @@ impl HistoryEntry {
             no_effect: false,
             refused: None,
             planned: None,
+        }
+    }
+
+    /// The entry of a step that ran, from its record.
+    #[must_use]
+    pub fn of_record(record: &StepRecord, planned: Option<PlannedStep>) -> Self {
+        let effects = record.effects.as_ref();
+        let target = record.action.action.target().and_then(|name| record.candidates.get(name));
+        let title = target.map(|target| match target {
+            RecordedTarget::Observed(candidate) => candidate.title(),
+            // Of an operator's plan only.
+            RecordedTarget::Declared(locator) => locator.to_string(),
+        });
+        let failure = record.failure.as_ref();
+        Self {
+            target: title,
+            failure: failure.map(|failure| format!("{}: {}", failure.cause.as_str(), failure.message)),
+            remark: if failure.is_none() {
+                remark(record.action.action.kind(), record.no_observed_effect, &record.post_check, effects)
+            } else {
+                None
+            },
+            data: record.data.clone(),
+            changed_page: effects.is_some_and(EffectRecord::changes_page),
+            no_effect: record.no_observed_effect,
+            refused: effects.and_then(EffectRecord::refused),
+            planned,
+            ..Self::of(record.action.clone())
         }
     }
 }

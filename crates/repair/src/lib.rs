@@ -10,9 +10,10 @@
 mod again;
 pub mod budget;
 mod calls;
+mod change;
 pub mod controller;
 mod goal;
-mod history;
+
 pub mod ladder;
 mod lineage;
 mod pace;

@@ -19,8 +19,8 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use crate::budget::Budgets;
+use crate::change::Change;
 use crate::goal::{JudgedGoal, KeptGoal};
-use crate::history::Change;
 use crate::lineage::Lineage;
 use crate::read_texts::ReadTexts;
 use crate::request::{RunRequest, Work};

@@ -261,9 +261,9 @@ pub(crate) struct EngineArgs {
     /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) api_key_env: Option<String>,
-    /// Directory with your own prompts: any of system.txt, plan.txt, calls.txt, lines.txt, turn.txt
-    /// and reformulate.txt
-    #[arg(long, value_name = "DIR")]
+    /// Prompts: full, compact (for models below 3 billion parameters), or a directory with your own: any of system.txt,
+    /// plan.txt, calls.txt, lines.txt, turn.txt and reformulate.txt [default: what fits the model]
+    #[arg(long, value_name = "full|compact|DIR")]
     pub(crate) prompt: Option<PathBuf>,
     /// Send a picture of the page, with the candidates labelled by id; needs a model with vision
     #[arg(long)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuebook::measured::Agents;
-use cuebook::{AgentBuilder, Engine, PlannerConfig};
+use cuebook::{AgentBuilder, Engine, PlannerConfig, PromptSource};
 use cuebook_datalayer::metrics::{Collector, Summary as Metrics};
 use cuebook_datalayer::{Entries, RunDir};
 use cuebook_eval::{
@@ -17,6 +17,7 @@ use cuebook_eval::{
 use cuebook_export::{EpisodeRow, episodes};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
+use cuebook_planner::OpenAiMode;
 use cuebook_repair::Budgets;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,7 @@ use crate::engines;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress;
 use crate::simulated::{Caught, Simulated, State, Tally};
+use crate::spoken::Spoken;
 use crate::text::{plain, with_sources};
 
 /// The version of the document of `--json`, raised as those of records are.
@@ -46,6 +48,12 @@ const PACE: Duration = Duration::from_secs(2);
 #[serde(rename_all = "camelCase")]
 struct Settings {
     planner: String,
+    /// How its server gets the grammar; absent for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    engine_mode: Option<OpenAiMode>,
+    /// Prompts that are not the usual ones: `compact`, or a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
     repair: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     drift: Option<String>,
@@ -98,6 +106,8 @@ async fn measure(args: &EvalRunArgs, output: Output) -> Result<Exit, Refusal> {
     }
     let settings = Settings {
         planner: source.name(),
+        engine_mode: source.mode(),
+        prompt: source.prompt(),
         repair: !args.no_repair,
         drift: args.drift.as_ref().map(ToString::to_string),
         errors: args.errors.as_ref().map(ToString::to_string),
@@ -249,8 +259,8 @@ fn suite(name: &str) -> Result<Suite, Refusal> {
 
 /// Where planners come from.
 enum Source {
-    /// The script of each task in the suite.
-    Oracle,
+    /// The script of each task in the suite; kept as the answers of a model that is asked by these prompts, if any.
+    Oracle(Option<PromptSource>),
     Config(Box<PlannerConfig>),
 }
 
@@ -267,7 +277,7 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
                     return Err(Refusal::invalid(ErrorCode::Usage, plain(&message)));
                 }
             }
-            Ok(Source::Oracle)
+            Ok(Source::Oracle(args.engine.prompt.clone().map(PromptSource::from)))
         }
         EvalPlanner::Of(arg) => {
             let mut config = engines::settings(arg, &args.engine);
@@ -278,6 +288,7 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
                 }
                 config = found.config;
             }
+            config = engines::fitted(config, output).await;
             // What is wrong with it is wrong with every episode.
             config.planner().map_err(engines::refusal)?;
             Ok(Source::Config(Box::new(config)))
@@ -287,35 +298,67 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
 
 impl Source {
     fn planner(&self, assignment: &Assignment, goals: Option<Goals>) -> Result<Box<dyn BoxedPlanner>, BoxError> {
-        match (self, &assignment.script, &assignment.suite.planner) {
-            (Self::Config(config), _, _) => Ok(config.planner()?),
-            (Self::Oracle, Some(script), _) => {
-                let oracle = Oracle::new(script.clone()).knowing(&assignment.suite.alike);
-                Ok(Box::new(if goals.is_some() { oracle.stating_goals() } else { oracle }))
-            }
-            (Self::Oracle, None, Some(words)) => {
-                let mut config = PlannerConfig::new(Engine::Process);
-                let directory = &assignment.suite.directory;
-                // Files of the suite lie beside it.
-                let beside = |word: &String| match directory.join(word) {
-                    file if file.is_file() => file.display().to_string(),
-                    _ => word.clone(),
-                };
-                config.command = Some(words.iter().map(beside).collect());
-                Ok(config.planner()?)
-            }
-            (Self::Oracle, None, None) => Err("the suite does not say how the task is done".into()),
+        match self {
+            Self::Config(config) => Ok(config.planner()?),
+            Self::Oracle(None) => oracle(assignment, goals),
+            Self::Oracle(Some(prompts)) => Ok(Box::new(Spoken::of(oracle(assignment, goals)?, prompts)?)),
+        }
+    }
+
+    fn mode(&self) -> Option<OpenAiMode> {
+        match self {
+            Self::Oracle(_) => None,
+            Self::Config(config) => config.mode,
+        }
+    }
+
+    fn prompt(&self) -> Option<String> {
+        match (self, self.prompts()?) {
+            (_, PromptSource::Compact) => Some("compact".to_owned()),
+            (_, PromptSource::Folder(path)) => Some(path.display().to_string()),
+            (Self::Oracle(_), _) => Some("full".to_owned()),
+            // The usual ones of a model.
+            (Self::Config(_), _) => None,
+        }
+    }
+
+    const fn prompts(&self) -> Option<&PromptSource> {
+        match self {
+            Self::Oracle(prompts) => prompts.as_ref(),
+            Self::Config(config) => config.prompts.as_ref(),
         }
     }
 
     fn name(&self) -> String {
         match self {
-            Self::Oracle => "oracle".to_owned(),
+            Self::Oracle(_) => "oracle".to_owned(),
             Self::Config(config) => match config.model() {
                 Some(model) => format!("{} {}", config.engine.as_str(), plain(model)),
                 None => config.engine.as_str().to_owned(),
             },
         }
+    }
+}
+
+/// What does the task of an episode as the suite says.
+fn oracle(assignment: &Assignment, goals: Option<Goals>) -> Result<Box<dyn BoxedPlanner>, BoxError> {
+    match (&assignment.script, &assignment.suite.planner) {
+        (Some(script), _) => {
+            let oracle = Oracle::new(script.clone()).knowing(&assignment.suite.alike);
+            Ok(Box::new(if goals.is_some() { oracle.stating_goals() } else { oracle }))
+        }
+        (None, Some(words)) => {
+            let mut config = PlannerConfig::new(Engine::Process);
+            let directory = &assignment.suite.directory;
+            // Files of the suite lie beside it.
+            let beside = |word: &String| match directory.join(word) {
+                file if file.is_file() => file.display().to_string(),
+                _ => word.clone(),
+            };
+            config.command = Some(words.iter().map(beside).collect());
+            Ok(config.planner()?)
+        }
+        (None, None) => Err("the suite does not say how the task is done".into()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cuebook_export::{Exported, Options, export};
+use cuebook_export::{Exported, Format, Options, export, missing};
 use cuebook_grammar::report::ErrorCode;
 use url::Url;
 
@@ -28,9 +28,22 @@ pub(crate) async fn run(args: &ExportArgs, output: Output) -> Exit {
             for problem in &exported.unreadable {
                 progress::say(&format!("note: {}", plain(problem)));
             }
-            Exit::OK
+            if args.check { checked(args, output) } else { Exit::OK }
         }
         Err(refusal) => refusal.print(output),
+    }
+}
+
+/// Fails if a class of steps has no example in the data set that was exported.
+fn checked(args: &ExportArgs, output: Output) -> Exit {
+    match missing(&args.out) {
+        Ok(classes) if classes.is_empty() => Exit::OK,
+        Ok(classes) => {
+            let out = plain(&args.out.display().to_string());
+            progress::say(&format!("{out} has no example of: {}; add runs that have them", classes.join(", ")));
+            Exit::FAILED
+        }
+        Err(error) => refusal(error).print(output),
     }
 }
 
@@ -41,6 +54,10 @@ async fn exported(args: &ExportArgs, output: Output) -> Result<Exported, Refusal
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     };
     let address = address(&args.out)?;
+    if args.check && (!matches!(args.to, Format::Sft | Format::HuggingFace) || address.is_some()) {
+        let message = "--check needs --to sft or --to hf, and a directory as --out";
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
     let runs = exporting::runs(&args.runs)?;
     let options = Options { format: args.to, redaction, out: args.out.clone(), rewrite: args.rewrite };
     match address {

@@ -52,28 +52,45 @@ fn the_step_log_has_the_fields_of_the_article_and_no_others() {
     assert!(record["artifacts"]["screenshot"].as_str().unwrap().starts_with("artifacts/"), "{record}");
 }
 
-fn called(message: &Value) -> (String, Value) {
-    let function = &message["tool_calls"][0]["function"];
-    let arguments = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
-    (function["name"].as_str().unwrap().to_owned(), arguments)
+fn said(example: &Value) -> [&str; 3] {
+    let content = |at: usize| example["messages"][at]["content"].as_str().unwrap();
+    [content(0), content(1), content(2)]
 }
 
 #[test]
-fn steps_that_worked_are_examples_with_a_tool_call() {
+fn steps_that_worked_are_examples_in_the_brief_form() {
     let (_runs, files) = exported(Format::Sft, Redaction::None);
     let examples = lines(&files, "sft.jsonl");
     assert_eq!(examples.len(), 2, "the failed step is none");
     let roles: Vec<&Value> =
         examples[1]["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["system", "user", "assistant"]);
-    let asked = examples[1]["messages"][1]["content"].as_str().unwrap();
-    assert!(asked.contains("button \"Log in\" [c3]") && asked.contains("postconditionFailed"), "{asked}");
-    let (name, arguments) = called(&examples[1]["messages"][2]);
-    assert_eq!((name.as_str(), &arguments["targetRef"]), ("click", &json!("c3")));
-    assert!(examples[0].get("tools").is_none(), "tools are the same for all");
-    let tools: Value = serde_json::from_slice(&files["tools.json"]).unwrap();
-    let tools = tools.as_array().unwrap();
-    assert!(tools.iter().any(|tool| tool["function"]["name"] == "click" && tool["type"] == "function"), "{tools:?}");
+    let [system, asked, answer] = said(&examples[1]);
+    assert_eq!(system, cuebook_decoding::brief::SYSTEM);
+    assert!(asked.starts_with("Task: Log Zoe-Quux in\nPage:\n") && asked.ends_with("\nNext:"), "{asked}");
+    assert!(asked.contains("button \"Log in\" [c3]") && asked.contains("click(c2)") && asked.contains(": failed: "));
+    assert_eq!(answer, "click(c3) => urlChanges(\"/home\")\n", "with its conditions");
+    assert_eq!(
+        files.keys().collect::<Vec<_>>(),
+        ["_cuebook-export.jsonl", "classes.json", "sft.jsonl"],
+        "and no tools"
+    );
+    assert_eq!(said(&examples[0])[2], "type(c1,\"Zoe-Quux\") => valueContains(c1,\"Zoe-Quux\")\n", "no explanation");
+    let classes: Value = serde_json::from_slice(&files["classes.json"]).unwrap();
+    assert_eq!(classes["point"], json!({ "examples": 1, "weight": 1.0 }));
+    assert_eq!(classes["scroll"]["examples"], 0);
+}
+
+#[test]
+fn classes_without_an_example_are_named() {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    let (out, _) = runs.export(Format::HuggingFace, Redaction::None);
+    let missing = cuebook_export::missing(&out).unwrap();
+    assert!(missing.contains(&"finishWithAnswer".to_owned()) && missing.contains(&"fail".to_owned()), "{missing:?}");
+    assert!(!missing.contains(&"enter".to_owned()) && !missing.contains(&"other".to_owned()), "{missing:?}");
+    let (out, _) = runs.export(Format::StepLog, Redaction::None);
+    assert!(cuebook_export::missing(&out).is_err(), "a step log is no data set");
 }
 
 /// The examples of the log of a login that `change` has changed.
@@ -92,15 +109,26 @@ fn examples_of(change: impl Fn(Value) -> Value) -> Vec<Value> {
 
 #[test]
 fn the_end_of_a_task_is_an_example_and_a_run_without_a_task_has_none() {
-    let finished = examples_of(|mut entry| {
-        if entry["entry"] == "end" {
-            entry["conclusion"] = json!({ "step": { "type": "finish", "result": "Logged in" }, "observation": 1 });
-        }
-        entry
-    });
+    let ended = |step: Value, result: &'static str| {
+        examples_of(move |mut entry| {
+            if entry["entry"] == "end" {
+                entry["conclusion"] = json!({ "step": step, "observation": 1 });
+                entry["result"] = json!(result);
+            }
+            // The page stays the one that the log has.
+            if entry["effects"].is_object() {
+                entry["effects"] = json!({});
+            }
+            entry
+        })
+    };
+    let finished = ended(json!({ "type": "finish", "result": "Logged in" }), "ok");
     assert_eq!(finished.len(), 3);
-    let (name, arguments) = called(&finished[2]["messages"][2]);
-    assert_eq!((name.as_str(), &arguments["result"]), ("finish", &json!("Logged in")));
+    assert_eq!(said(&finished[2])[2], "finish(\"Logged in\")\n");
+    let failed = ended(json!({ "type": "fail", "reason": "There is no such user" }), "failed");
+    let answers: Vec<&str> = failed.iter().map(|example| said(example)[2]).collect();
+    assert_eq!(answers, ["fail(\"There is no such user\")\n"], "what led there is no example");
+    assert_eq!(ended(json!({ "type": "finish" }), "unproven"), Vec::<Value>::new());
     let untold = examples_of(|mut entry| {
         entry.as_object_mut().unwrap().remove("task");
         entry
@@ -108,52 +136,44 @@ fn the_end_of_a_task_is_an_example_and_a_run_without_a_task_has_none() {
     assert_eq!(untold, Vec::<Value>::new());
 }
 
-#[test]
-fn a_call_whose_steps_all_worked_is_an_example_as_sent_and_answered() {
-    let answered = |planned_repair: bool, output: &str| {
-        examples_of(|mut entry| {
-            if entry["entry"] == "planning" {
-                let call = entry["call"].as_object_mut().unwrap();
-                call.insert("end".to_owned(), json!("accepted"));
-                call.insert("output".to_owned(), json!(output));
-                let message = |role: &str, text: &str| json!({ "role": role, "text": text });
-                let again = [message("assistant", "no plan"), message("user", "again")];
-                let asked = [message("system", "You plan."), message("user", "Task\nLog in")];
-                call.insert("input".to_owned(), asked.into_iter().chain(again).collect());
-            }
-            if entry["result"] == "failed" || (entry["origin"] == "repair" && planned_repair) {
-                entry["planning"] = json!(1);
-            } else if entry["origin"] == "repair" {
-                entry.as_object_mut().unwrap().remove("planning");
-            }
-            entry
-        })
-    };
-    let contents = |example: &Value| -> Vec<Value> {
-        example["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect()
-    };
-    let examples = answered(false, "type(c1,\"ann\")");
-    assert_eq!(contents(&examples[0]), ["You plan.", "Task\nLog in", "type(c1,\"ann\")"]);
-    let (name, _) = called(&examples[1]["messages"][2]);
-    assert_eq!((examples.len(), name.as_str()), (2, "click"), "what no model planned is a tool call: {examples:#?}");
-
-    let after_failure = answered(true, "type(c1,\"ann\")");
-    assert_eq!(after_failure.len(), 2, "a call with a step that failed has its steps: {after_failure:#?}");
-    assert_eq!(called(&after_failure[1]["messages"][2]).0, "click");
-    let hidden = answered(false, &format!("type(c1,\"{MASK}\")"));
-    assert_eq!(called(&hidden[0]["messages"][2]).0, "type", "an answer that lacks a part is none: {hidden:#?}");
-}
-
-#[test]
-fn what_the_controller_says_of_a_repair_is_not_said_by_the_assistant() {
+/// The answers of a run whose planner's call, accepted, was `output`, and planned the steps that `is_planned` says.
+fn answers_of(output: &str, is_planned: impl Fn(&Value) -> bool) -> Vec<String> {
     let examples = examples_of(|mut entry| {
-        if entry["entry"] == "commit" && entry["origin"] == "repair" {
-            entry["action"]["explanation"] = json!("repair 1 of step 1, which failed: covered; rung: dismiss");
+        if entry["entry"] == "planning" {
+            entry["call"]["end"] = json!("accepted");
+            entry["call"]["output"] = json!(output);
+        } else if entry["entry"] == "commit" && !is_planned(&entry) {
+            entry.as_object_mut().unwrap().remove("planning");
+            entry.as_object_mut().unwrap().remove("planId");
         }
         entry
     });
-    assert!(examples[0]["messages"][2]["content"].is_string(), "the planner's words stay: {examples:#?}");
-    assert_eq!(examples[1]["messages"][2]["content"], Value::Null);
+    examples.iter().map(|example| said(example)[2].to_owned()).collect()
+}
+
+#[test]
+fn a_plan_whose_steps_all_worked_is_one_example_as_far_as_it_ran() {
+    let first = |entry: &Value| entry["stepIndex"] == 0;
+    let json = r#"{"version":"1.0","reasoningSummary":"The name is missing.","goal":[{"kind":"urlChanges","to":"/home"}],
+        "steps":[{"type":"type","targetRef":"c1","text":"ann","explanation":"it is empty"},
+                 {"type":"click","targetRef":"c3"}]}"#;
+    let answers = answers_of(json, first);
+    assert_eq!(answers[0], "goal: urlChanges(\"/home\")\ntype(c1,\"ann\")\n", "without the step that did not run");
+    assert_eq!(answers[1..], ["click(c3) => urlChanges(\"/home\")\n"], "nor the step that failed: {answers:#?}");
+
+    let answers = answers_of("type(c1,\"ann\")", |_| true);
+    assert_eq!(answers.len(), 2, "a plan with a step that failed has its steps: {answers:#?}");
+    assert!(answers[0].starts_with("type(c1,\"Zoe-Quux\")"), "{answers:#?}");
+    let answers = answers_of(&format!("type(c1,\"{MASK}\")"), first);
+    assert!(!answers.iter().any(|answer| answer.contains(MASK)), "an answer that lacks a part is none: {answers:#?}");
+    let answers = answers_of("shell(\"rm -rf /\")", first);
+    assert!(!answers.iter().any(|answer| answer.contains("rm")), "nor one that leaves the page: {answers:#?}");
+}
+
+#[test]
+fn what_a_planner_knew_and_the_log_does_not_is_in_no_example() {
+    let asked = answers_of("type(c1,\"ann\")\naskUser(\"Which account?\")", |entry| entry["stepIndex"] == 0);
+    assert_eq!(asked, ["type(c1,\"ann\")\naskUser(\"Which account?\")\n"], "the answer of the user is not in the log");
 }
 
 #[test]
@@ -161,8 +181,9 @@ fn a_repair_is_a_preference() {
     let (_runs, files) = exported(Format::Preferences, Redaction::None);
     let pairs = lines(&files, "preferences.jsonl");
     assert_eq!(pairs.len(), 1);
-    let target = |of: &str| called(&pairs[0][of][0]).1["targetRef"].clone();
-    assert_eq!((target("chosen"), target("rejected")), (json!("c3"), json!("c2")));
+    let answer = |of: &str| pairs[0][of][0]["content"].as_str().unwrap().to_owned();
+    assert_eq!(answer("chosen"), "click(c3) => urlChanges(\"/home\")\n");
+    assert_eq!(answer("rejected"), "click(c2) => urlChanges()\n");
     assert_eq!(pairs[0]["prompt"].as_array().map(Vec::len), Some(2));
 }
 
@@ -181,6 +202,7 @@ fn a_dataset_has_a_card_and_no_task_in_two_splits() {
     assert!(exported.unreadable.is_empty(), "{exported:?}");
     let files = files(&out);
     let card = String::from_utf8(files["README.md"].clone()).unwrap();
+    assert!(card.contains("| point | 30 | 1 |") && card.contains("| `shop.test` | 60 |"), "{card}");
     assert!(
         card.starts_with("---\n") && card.contains("configs:\n  - config_name: default\n    data_files:\n"),
         "{card}"
@@ -193,7 +215,7 @@ fn a_dataset_has_a_card_and_no_task_in_two_splits() {
         for row in files.get(&name).map(|_| lines(&files, &name)).unwrap_or_default() {
             rows += 1;
             tasks.entry(row["task"].as_str().unwrap().to_owned()).or_default().insert(split);
-            assert!(row["messages"].is_array(), "{row}");
+            assert!(row["messages"].is_array() && row["classes"].is_array(), "{row}");
         }
     }
     assert_eq!((rows, tasks.len()), (60, 15));

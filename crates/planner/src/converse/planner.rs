@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cuebook_decoding::Caps;
 use cuebook_decoding::emit::{Degraded, Target, emit_within};
+use cuebook_decoding::{Caps, brief};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
@@ -147,11 +147,12 @@ impl<E: ChatEngine> ModelPlanner<E> {
 
     /// The bounds of the output, with the files that the policy declares where none were set.
     fn caps_under(&self, policy: &Policy) -> Caps {
-        if !self.caps.files.is_empty() {
-            return self.caps.clone();
+        let caps = if self.prompts.is_compact() { brief::caps(self.caps.clone()) } else { self.caps.clone() };
+        if !caps.files.is_empty() {
+            return caps;
         }
         let Files { names, more } = files::declared(policy);
-        Caps { files: names, more_files: more, ..self.caps.clone() }
+        Caps { files: names, more_files: more, ..caps }
     }
 
     fn grammar(&self, request: &PlanRequest<'_>) -> Grammar {

@@ -25,6 +25,8 @@ pub struct OllamaModel {
     pub family: String,
     /// The size of its file in bytes.
     pub size: u64,
+    /// The number of its parameters, to two or three digits; `None` if the server does not say.
+    pub parameters: Option<u64>,
 }
 
 /// The models of the server at `host`. The caller bounds the time. Source: Ollama, `docs/api.md`, "List Local Models".
@@ -39,9 +41,23 @@ pub async fn models(host: &str) -> Result<Vec<OllamaModel>, EngineError> {
     let model = |entry: &Value| {
         let family = entry.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
         let size = entry.get("size").and_then(Value::as_u64).unwrap_or(0);
-        Some(OllamaModel { name: entry.get("name")?.as_str()?.to_owned(), family: family.to_owned(), size })
+        let parameters = entry.pointer("/details/parameter_size").and_then(Value::as_str).and_then(counted);
+        Some(OllamaModel { name: entry.get("name")?.as_str()?.to_owned(), family: family.to_owned(), size, parameters })
     };
     Ok(entries.iter().filter_map(model).collect())
+}
+
+/// `134.52M` or `8.2B`, as a number.
+fn counted(text: &str) -> Option<u64> {
+    let unit = match text.chars().last()? {
+        'K' => 1e3,
+        'M' => 1e6,
+        'B' => 1e9,
+        _ => return None,
+    };
+    let number: f64 = text.get(..text.len() - 1)?.parse().ok().filter(|number| (0.0..1e6).contains(number))?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e15")]
+    Some((number * unit) as u64)
 }
 
 /// An engine for Ollama.

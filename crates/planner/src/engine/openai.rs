@@ -159,6 +159,23 @@ impl ChatEngine for OpenAi {
     }
 }
 
+/// The number of parameters of a model, as llama.cpp's server states it. `None` if the server at `base_url` is another,
+/// or has no model of this name. The caller bounds the time. Source: llama.cpp, `tools/server/README.md`, "GET /v1/models".
+///
+/// # Errors
+/// [`EngineError`]: no server, or an answer that is no JSON.
+pub async fn parameters(base_url: &str, model: Option<&str>) -> Result<Option<u64>, EngineError> {
+    let listed = Endpoint::new(base_url, "models")?.get().await?;
+    let entries = listed.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let named = entries.iter().find(|entry| model.is_some() && entry.get("id").and_then(Value::as_str) == model);
+    // A server of one model ignores the name.
+    let entry = named.or(match entries {
+        [only] => Some(only),
+        _ => None,
+    });
+    Ok(entry.and_then(|entry| entry.pointer("/meta/n_params")).and_then(Value::as_u64))
+}
+
 /// An answer of the server.
 pub struct OpenAiStream(HttpStream<Decoder>);
 

@@ -1,9 +1,9 @@
 //! How a server of the `openai` dialect gets the grammar of a page.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How a server of the `openai` dialect gets the grammar of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OpenAiMode {

@@ -103,7 +103,7 @@ impl Endpoint {
     }
 
     /// Gets JSON of at most [`DOCUMENT_BYTES`].
-    #[cfg(feature = "ollama")]
+    #[cfg(any(feature = "ollama", feature = "openai"))]
     pub(crate) async fn get(&self) -> Result<Value, EngineError> {
         let request = self.client.get(self.url.clone()).headers(self.headers.clone());
         let mut response = request.send().await.map_err(|error| self.unsent(error))?;

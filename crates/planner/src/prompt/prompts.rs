@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use cuebook_decoding::brief;
+use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::render::one_line;
+use cuebook_grammar::seam::PlanRequest;
 
 use super::ground::{Form, Ground};
 use super::template::{MAX_BYTES, Need, Place, Template, TemplateError};
@@ -12,6 +15,7 @@ use super::{grammar_words, sections};
 /// The templates of all prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompts {
+    is_compact: bool,
     system: Template,
     plan: Template,
     calls: Template,
@@ -75,6 +79,17 @@ impl Default for Prompts {
 }
 
 impl Prompts {
+    /// The brief form, [`cuebook_decoding::brief`]: the task, the page and what was done. For models below some three
+    /// billion parameters, and for those that were trained with it.
+    #[must_use]
+    pub fn compact() -> Self {
+        Self { is_compact: true, ..Self::default() }
+    }
+
+    pub(crate) const fn is_compact(&self) -> bool {
+        self.is_compact
+    }
+
     /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `turn.txt` and `reformulate.txt`.
     /// The default of a missing file is the built-in template.
     ///
@@ -100,6 +115,7 @@ impl Prompts {
     fn with(text: &dyn Fn(&Built) -> Result<String, TemplateError>) -> Result<Self, TemplateError> {
         let read = |built: &Built| Template::read(built.file, &text(built)?, built.places);
         Ok(Self {
+            is_compact: false,
             system: read(&SYSTEM)?,
             plan: read(&PLAN)?,
             calls: read(&CALLS)?,
@@ -110,6 +126,9 @@ impl Prompts {
     }
 
     pub(crate) fn system(&self, ground: &Ground<'_>) -> String {
+        if self.is_compact {
+            return brief::SYSTEM.to_owned();
+        }
         let described = |place: &str| match place {
             "actions" => grammar_words::actions(ground.spec.document()),
             "conditions" => grammar_words::conditions(ground.spec.document()),
@@ -129,6 +148,11 @@ impl Prompts {
     }
 
     pub(crate) fn turn(&self, ground: &Ground<'_>) -> String {
+        if self.is_compact {
+            let PlanRequest { task, observation, history, failure, .. } = ground.request;
+            let unproven = failure.filter(|failure| failure.cause == Cause::Unproven);
+            return brief::request(task, observation, history, unproven.map(|failure| failure.message.as_str()));
+        }
         self.turn.fill(&|place| match place {
             "task" => sections::task(ground.request.task),
             "page" => sections::page(ground),

@@ -4,8 +4,8 @@
 //! history and the failure are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
+use cuebook_decoding::brief::history_line;
 use cuebook_decoding::write_line;
 use cuebook_grammar::calendar;
 use cuebook_grammar::candidate::Capability;
@@ -189,36 +189,6 @@ pub(super) fn history(history: &[HistoryEntry], stuck: Stuck) -> String {
         ),
     });
     out.join("\n")
-}
-
-fn history_line(entry: &HistoryEntry, room: usize) -> String {
-    let mut step = entry.step.clone();
-    // The result matters, not the conditions.
-    step.pre.clear();
-    step.post.clear();
-    step.explanation = None;
-    step.confidence = None;
-    step.estimated_risk = None;
-    let mut line = one_line(&write_line(&step), 200);
-    if let Some(target) = &entry.target {
-        let _ = write!(line, " on {}", one_line(target, 100));
-    }
-    match &entry.failure {
-        Some(failure) => {
-            let _ = write!(line, ": failed: {}", one_line(failure, 200));
-        }
-        None => line.push_str(": done"),
-    }
-    if let Some(remark) = &entry.remark {
-        let _ = write!(line, ", {}", one_line(remark, 300));
-    }
-    if entry.changed_page {
-        line.push_str(", page changed");
-    }
-    if let Some(read) = &entry.data {
-        let _ = write!(line, ", read {}", one_line(&read.to_string(), room));
-    }
-    line
 }
 
 /// Returns the memory that the model wrote to read again. It may quote a page, so it is data.

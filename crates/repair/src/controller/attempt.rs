@@ -11,7 +11,7 @@ use cuebook_grammar::policy::Consent;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::render;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_grammar::seam::{Executor as _, Finding, PageModeler as _, Query, StepLog as _, StepTicket};
+use cuebook_grammar::seam::{Executor as _, Finding, HistoryEntry, PageModeler as _, Query, StepLog as _, StepTicket};
 use tokio::sync::Notify;
 use tracing::{Instrument as _, debug, info_span};
 
@@ -20,7 +20,6 @@ use super::end::{Attempt, Stop, ended_by};
 use super::layers::Seams;
 use super::run::Controller;
 use crate::goal;
-use crate::history;
 use crate::ladder::cause_of;
 use crate::pace;
 use crate::recording;
@@ -283,7 +282,7 @@ impl<S: Seams> Controller<S> {
         run.lineage.note_step(&record);
         run.texts.note_data(record.data.as_ref());
         run.change = run.change.after(&record);
-        run.history.push(history::entry(&record, planned));
+        run.history.push(HistoryEntry::of_record(&record, planned));
         Ok(match outcome {
             StepOutcome::Succeeded(success) => {
                 run.after_success(bound, &success);
