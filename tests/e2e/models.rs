@@ -349,3 +349,37 @@ fn a_model_uploads_a_file_that_the_policy_declares() -> Result<()> {
     }
     Ok(())
 }
+
+/// A server of llama.cpp with a model of this size, which finishes on any page.
+fn llama(parameters: u64) -> Result<Model> {
+    let models = json!({ "object": "list", "data": [{ "id": "tiny", "meta": { "n_params": parameters } }] });
+    let dialect = Dialect::LlamaCpp;
+    Model::new(Server::having(Some(models), move |_, _| Some(dialect.saying(&ScriptedReply::text("goBack()\n")))))
+}
+
+#[test]
+fn a_small_model_is_asked_in_the_brief_form_and_may_write_lines() -> Result<()> {
+    let asked = |parameters: u64, more: &[&str]| -> Result<(Value, CliOutput)> {
+        let shop = Shop::open()?;
+        let model = llama(parameters)?;
+        let mut flags = self::flags(Dialect::OwnServer, &model.server.origin());
+        flags.extend(["--dry-run"].iter().chain(more).map(|flag| (*flag).to_owned()));
+        let ended = run(&shop, &flags)?;
+        Ok((model.server.requests().first().context("no request")?.json(), ended))
+    };
+    let (body, ended) = asked(134_515_008, &[])?;
+    let user = body["messages"][1]["content"].as_str().context("no text")?;
+    assert!(user.starts_with(&format!("Task: {TASK}\nPage:\n")) && user.ends_with("\nNext:"), "{user}");
+    assert!(user.contains("- button \"Log in\" [c") && !user.contains("Remember"), "{user}");
+    let grammar = body["grammar"].as_str().context("no grammar")?;
+    assert!(grammar.contains("click(") && !grammar.contains("explanation"), "{grammar}");
+    assert!(ended.stderr.contains("prompts: compact, for a model of 134 million parameters"), "{ended:?}");
+
+    for (parameters, more) in [(8_000_000_000, &[][..]), (134_515_008, &["--prompt", "full"])] {
+        let (body, ended) = asked(parameters, more)?;
+        let user = body["messages"][1]["content"].as_str().context("no text")?;
+        assert!(user.contains("\n| - button \"Log in\" [c") && body["grammar"].is_null(), "{user}");
+        assert!(!ended.stderr.contains("compact"), "{ended:?}");
+    }
+    Ok(())
+}

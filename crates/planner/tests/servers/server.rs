@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -82,6 +82,8 @@ type Choice = Box<dyn Fn(usize, &Request) -> Option<Play> + Send + Sync>;
 
 struct Script {
     choose: Choice,
+    /// What a GET is answered by: the list of models. Without one it is not found. It is no request of a plan.
+    models: Option<Value>,
     next: AtomicUsize,
     seen: watch::Sender<Vec<Request>>,
 }
@@ -95,10 +97,18 @@ impl Server {
 
     /// Listens on a free port of loopback, and plays what is chosen for each request.
     pub(crate) async fn choosing(choose: impl Fn(usize, &Request) -> Option<Play> + Send + Sync + 'static) -> Self {
+        Self::having(None, choose).await
+    }
+
+    /// Like [`Self::choosing`], with a list of models.
+    pub(crate) async fn having(
+        models: Option<Value>,
+        choose: impl Fn(usize, &Request) -> Option<Play> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let (sender, seen) = watch::channel(Vec::new());
-        let script = Arc::new(Script { choose: Box::new(choose), next: AtomicUsize::new(0), seen: sender });
+        let script = Arc::new(Script { choose: Box::new(choose), models, next: AtomicUsize::new(0), seen: sender });
         let connections = Arc::new(AtomicUsize::new(0));
         let counted = connections.clone();
         let accepting = tokio::spawn(async move {
@@ -162,6 +172,14 @@ impl Script {
         let mut client = Client { reader, read: Vec::new() };
         let mut writer = writer;
         while let Some(request) = client.request().await {
+            if request.method == "GET" {
+                let (status, listed) = self.models.as_ref().map_or((404, json!({})), |models| (200, models.clone()));
+                let play = Play::whole(status, "application/json", &listed.to_string());
+                if self.play(&play, &mut writer, usize::MAX).await != Some(true) {
+                    return;
+                }
+                continue;
+            }
             let play = (self.choose)(self.next.fetch_add(1, Ordering::SeqCst), &request);
             let mut index = 0;
             self.seen.send_modify(|seen| {
