@@ -19,6 +19,7 @@ mod lint;
 mod models;
 mod nightly;
 mod package;
+mod teach;
 mod test;
 
 use std::ffi::OsString;
@@ -63,6 +64,9 @@ enum Chore {
     /// model:gemma270m or model:FILE.gguf, which is served meanwhile
     #[command(disable_help_flag = true)]
     Eval(Measured),
+    /// Teach a small model by the logs of an oracle, and measure it before and after, on tasks that it saw and on others
+    /// (needs Python; some two hours on two cores; a run that broke off goes on)
+    Teach(teach::Arguments),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),
     /// All tests, trials and suites in bounded counts, beside their baselines; writes target/nightly/DATE.json
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Chore::Engine(arguments) => measure("engine", &arguments),
         Chore::Fetch(arguments) => eval::fetch(&arguments),
         Chore::Eval(arguments) => eval::run(&arguments.arguments),
+        Chore::Teach(arguments) => teach::run(&arguments),
         Chore::Conformance(arguments) => conformance::run(&arguments),
         Chore::Nightly => nightly::run(),
         Chore::Package(arguments) => package::run(&arguments),

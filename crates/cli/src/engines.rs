@@ -93,7 +93,8 @@ pub(crate) fn described(found: &Detected) -> String {
     }
 }
 
-fn advice(config: &PlannerConfig) -> Advice {
+/// What to do where a server or a program fails.
+pub(crate) fn advice(config: &PlannerConfig) -> Advice {
     let variable = plain(config.key_variable());
     let (unreachable, rejected) = match config.engine {
         Engine::Ollama => {

@@ -3,8 +3,11 @@
 use cuebook::PromptSource;
 use cuebook_decoding::brief;
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::planning::PlanningCall;
+use cuebook_grammar::render::estimate_tokens;
 use cuebook_grammar::seam::boxed::{BoxError, BoxedPlanner};
 use cuebook_grammar::seam::{IgnoreSteps, PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::step::Step;
 use cuebook_planner::{ModelPlanner, Prompts, Recorded};
 
 /// Another planner, with each of its plans written, read and logged as the answer of a model.
@@ -41,10 +44,38 @@ impl Planner for Spoken {
         let Some(draft) = reply.drafts.first() else { return Ok(reply) };
         let text =
             if self.is_compact { brief::answer(draft) } else { serde_json::to_string(draft).map_err(BoxError::new)? };
+        let sink = &mut Counting(sink);
         let model = ModelPlanner::new(Recorded::from_texts([text])).with_prompts(self.prompts.clone());
         Ok(match Planner::plan(&model, request, sink, deadline).await {
             Ok(spoken) if !spoken.drafts.is_empty() => PlanReply { state: reply.state, ..spoken },
             _ => reply,
         })
+    }
+}
+
+/// Passes everything on, with the tokens of each call as they are estimated: nobody counted them.
+struct Counting<'a>(&'a mut dyn PlanSink);
+
+impl PlanSink for Counting<'_> {
+    fn step_ready(&mut self, draft: usize, index: usize, step: &Step) {
+        self.0.step_ready(draft, index, step);
+    }
+
+    fn call_begun(&mut self) {
+        self.0.call_begun();
+    }
+
+    fn call_ended(&mut self, call: PlanningCall) {
+        let read: usize = call.input.iter().map(|message| estimate_tokens(&message.text)).sum();
+        let written = estimate_tokens(&call.output);
+        self.0.call_ended(PlanningCall { input_tokens: read as u64, output_tokens: written as u64, ..call });
+    }
+
+    fn remember(&mut self, memory: &str) {
+        self.0.remember(memory);
+    }
+
+    fn restart(&mut self) -> bool {
+        self.0.restart()
     }
 }

@@ -179,14 +179,16 @@ mod tests {
     fn digests_are_left_out_of_lines_and_texts_like_them_are_not() {
         let mut entry = done("setValue(c1,\"{\\\"redacted\\\":\\\"x\\\"}\")");
         assert!(history_line(&entry, 10).contains("redacted"), "{}", history_line(&entry, 10));
-        let step = serde_json::json!({ "type": "setValue", "targetRef": "c1", "value": { "redacted": "0".repeat(32) } });
+        let step =
+            serde_json::json!({ "type": "setValue", "targetRef": "c1", "value": { "redacted": "0".repeat(32) } });
         entry.step = serde_json::from_value(step).unwrap();
         assert_eq!(history_line(&entry, 10), "setValue(c1,(hidden)): done");
     }
 
     #[test]
     fn an_answer_has_neither_thoughts_nor_remarks_and_its_grammar_takes_none() {
-        let text = "# I think\ngoal: hidden(c1)\nclick(c1,explanation=\"why\",confidence=0.5) => disappears(c1)\nfinish()";
+        let text =
+            "# I think\ngoal: hidden(c1)\nclick(c1,explanation=\"why\",confidence=0.5) => disappears(c1)\nfinish()";
         let draft = read(text, Author::Model).unwrap();
         assert_eq!(answer(&draft), "goal: hidden(c1)\nclick(c1) => disappears(c1)\nfinish()\n");
         let page = sample::page("button \"Save\"");

@@ -26,7 +26,7 @@ words! {
         Parquet = "parquet",
         /// One step a line, with the fields of a plain step log.
         StepLog = "steplog",
-        /// Examples for supervised fine-tuning: chats with tool calls, as OpenAI's API reads them.
+        /// Examples for supervised fine-tuning: chats of a request and a plan, as OpenAI's API reads them.
         Sft = "sft",
         /// A folder that Hugging Face `datasets` loads: the same examples in splits, with a card.
         HuggingFace = "hf",

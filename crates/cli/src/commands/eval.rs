@@ -25,6 +25,7 @@ use crate::args::{EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, Planne
 use crate::browser::launch_options;
 use crate::engines;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::planner::AnyPlanner;
 use crate::progress;
 use crate::simulated::{Caught, Simulated, State, Tally};
 use crate::spoken::Spoken;
@@ -299,7 +300,7 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
 impl Source {
     fn planner(&self, assignment: &Assignment, goals: Option<Goals>) -> Result<Box<dyn BoxedPlanner>, BoxError> {
         match self {
-            Self::Config(config) => Ok(config.planner()?),
+            Self::Config(config) => Ok(Box::new(AnyPlanner::advised(config.planner()?, engines::advice(config)))),
             Self::Oracle(None) => oracle(assignment, goals),
             Self::Oracle(Some(prompts)) => Ok(Box::new(Spoken::of(oracle(assignment, goals)?, prompts)?)),
         }

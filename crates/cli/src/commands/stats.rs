@@ -149,7 +149,10 @@ fn table(stats: &Stats, prices: &[Price]) -> String {
         format!("{} of {}{}", runs.ok, runs.total, ends.collect::<String>()),
     );
     let plans = &summary.plans;
-    row("valid plans of models", plans.validity, format!("{} of {} outputs", plans.valid, plans.valid + plans.invalid));
+    let violations: Vec<String> = plans.violations.iter().map(|(code, count)| format!("{count} {code}")).collect();
+    let violations = if violations.is_empty() { String::new() } else { format!(" ({})", violations.join(", ")) };
+    let outputs = plans.valid + plans.invalid;
+    row("valid plans of models", plans.validity, format!("{} of {outputs} outputs{violations}", plans.valid));
     let pre = &summary.preconditions;
     row("preconditions at once", pre.first_try_rate, format!("{} of {} steps", pre.satisfied, pre.steps));
     let repairs = &summary.repairs;

@@ -1,6 +1,6 @@
 //! Counts the numbers of a `Summary` from the entries of logs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::id::RunId;
@@ -183,6 +183,9 @@ struct Current {
     /// The step that failed and was not recovered so far, with the depth of its repairs.
     failing: Option<(u32, u64)>,
     last_failure: Option<(u32, String, String)>,
+    /// Calls whose output was no valid plan, and calls of which a step ran.
+    invalid: BTreeSet<u32>,
+    began: BTreeSet<u32>,
 }
 
 impl Current {
@@ -206,9 +209,16 @@ impl Collector {
                     current.tokens =
                         current.tokens.saturating_add(record.call.input_tokens + record.call.output_tokens);
                     self.add_call(&record.call);
-                    match record.call.end {
+                    match &record.call.end {
                         CallEnd::Accepted => self.plans.valid += 1,
-                        CallEnd::Invalid { .. } => self.plans.invalid += 1,
+                        CallEnd::Invalid { violations } => {
+                            self.plans.invalid += 1;
+                            current.invalid.insert(record.planning_index);
+                            let codes: BTreeSet<&str> = violations.iter().map(|one| one.code.as_str()).collect();
+                            for code in codes {
+                                *self.plans.violations.entry(code.to_owned()).or_default() += 1;
+                            }
+                        }
                         CallEnd::Failed { .. } => self.plans.failed += 1,
                     }
                 }
@@ -241,6 +251,7 @@ impl Collector {
     fn add_step(&mut self, record: &StepRecord, current: &mut Current) {
         let is_ok = record.result == StepResult::Ok;
         current.attempts += 1;
+        current.began.extend(record.planning);
         let (attempts, failed, took) = self.verbs.entry(record.action.action.kind().meta().name).or_default();
         *attempts += 1;
         *failed += u64::from(!is_ok);
@@ -291,6 +302,7 @@ impl Collector {
 
     fn ended(&mut self, current: &Current, end: Option<(RunResult, u64)>) {
         let header = current.header.as_ref();
+        self.plans.refused_whole += current.invalid.difference(&current.began).count() as u64;
         let result = end.map(|(result, _)| result);
         let started_ms = header.map_or(0, |header| header.ts_ms);
         let duration_ms = end.map(|(_, end_ms)| end_ms.saturating_sub(started_ms));
@@ -534,7 +546,8 @@ mod tests {
     fn sample() -> Collector {
         let mut collector = Collector::default();
         let accepted = json!("accepted");
-        let invalid = json!({ "invalid": { "violations": [] } });
+        let unknown = json!({ "code": "unknownTarget", "path": "/steps/0", "message": "no c9" });
+        let invalid = json!({ "invalid": { "violations": [unknown, unknown] } });
         let runs = [
             vec![
                 header("a"),
@@ -565,6 +578,8 @@ mod tests {
         let Runs { total, ok, failed, cut_off, success_rate, .. } = summary.runs;
         assert_eq!((total, ok, failed, cut_off, success_rate), (3, 1, 1, 1, Some(1.0 / 3.0)));
         assert_eq!((summary.plans.calls, summary.plans.validity), (2, Some(0.5)));
+        assert_eq!(summary.plans.refused_whole, 1, "the steps of that run are of no call");
+        assert_eq!(summary.plans.violations, BTreeMap::from([("unknownTarget".to_owned(), 1)]));
         // First attempts: two of four held.
         assert_eq!((summary.preconditions.steps, summary.preconditions.first_try_rate), (4, Some(0.5)));
         let repairs = &summary.repairs;

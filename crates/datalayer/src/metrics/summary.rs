@@ -77,6 +77,10 @@ pub struct Plans {
     pub valid: u64,
     /// Outputs that were none.
     pub invalid: u64,
+    /// Of these, those of which no step had run.
+    pub refused_whole: u64,
+    /// Invalid outputs by the codes of their violations, such as `unknownTarget`; an output with several counts for each.
+    pub violations: BTreeMap<String, u64>,
     /// Calls without a whole output.
     pub failed: u64,
     /// Valid plans, of the outputs.

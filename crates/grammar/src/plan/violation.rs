@@ -51,17 +51,21 @@ words! {
 /// One reason why a plan may not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
-#[error("{path}: {message} ({})", code.as_str())]
+#[error("{}{message} ({})", place(.path), .code.as_str())]
 pub struct Violation {
     /// Stable code of the fault, which tools match on.
     pub code: ViolationCode,
-    /// A JSON pointer into the plan.
+    /// A JSON pointer into the plan; empty for the whole of it.
     pub path: String,
     /// Message that contrasts what was expected with what was seen.
     pub message: String,
     /// The rule of the policy, where one was broken: `origin`, `scheme`, `privateAddress`, `profile`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
 impl Violation {

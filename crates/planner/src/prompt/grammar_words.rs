@@ -57,7 +57,10 @@ struct Parameter {
 
 /// Parameters whose values come from the page: ids of candidates and options of selects. The section of the page states
 /// them, as data.
-const OF_THE_PAGE: [&str; 5] = ["targetRef", "target", "to", "option", "role"];
+const OF_THE_PAGE: [&str; 6] = ["targetRef", "target", "to", "container", "option", "role"];
+
+/// Parameters that are for plans of people and programs: points within a target, and steps that are only tried.
+const UNSAID: [&str; 3] = ["position", "toPosition", "dryRun"];
 
 /// Upper bound of the listed values of a parameter.
 const VALUES: usize = 12;
@@ -80,6 +83,10 @@ impl Entry {
 /// The possible values of a node: `up/down`, `{kind=text/html, name?}`.
 fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
     match document.resolve(node) {
+        // Shares, in tenths.
+        Node::Enum(values) if values.iter().all(serde_json::Value::is_number) && values.len() > 4 => {
+            Some(format!("{}–{}", values.first()?, values.last()?))
+        }
         Node::Enum(values) if !OF_THE_PAGE.contains(&name) => {
             let mut shown: Vec<String> = values
                 .iter()
@@ -105,7 +112,8 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
 }
 
 fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Parameter> {
-    let stated = members.iter().filter(|member| !but.contains(&member.name.as_str()));
+    let is_said = |name: &str| !but.contains(&name) && !UNSAID.contains(&name);
+    let stated = members.iter().filter(|member| is_said(&member.name));
     stated
         .map(|member| Parameter {
             name: member.name.clone(),
