@@ -18,6 +18,8 @@ mod goals;
 mod hostile;
 mod html_report;
 mod identity;
+#[cfg(target_os = "linux")]
+mod kept;
 mod known_plans;
 mod login;
 mod mcp;

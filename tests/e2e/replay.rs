@@ -9,8 +9,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use axum::Router;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
-use axum::response::Html;
+use axum::response::{Html, IntoResponse as _};
 use axum::routing::{any, get};
 use cuebook_grammar::record::RECORD_VERSION;
 use cuebook_tests::{CliOutput, Shop, cuebook};
@@ -35,7 +36,10 @@ impl Changing {
         let serve = |State(pages): State<Pages>, uri: Uri| async move {
             let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
             let (status, body) = pages.get(uri.path()).cloned().unwrap_or((StatusCode::NOT_FOUND, String::new()));
-            (status, Html(format!("<!doctype html><title>Test</title><body>{body}")))
+            if uri.path().ends_with(".js") {
+                return (status, [(CONTENT_TYPE, "text/javascript")], body).into_response();
+            }
+            (status, Html(format!("<!doctype html><title>Test</title><body>{body}"))).into_response()
         };
         let none = get(|| async { StatusCode::NO_CONTENT });
         let router = Router::new().route("/favicon.ico", none).fallback(any(serve)).with_state(pages.clone());

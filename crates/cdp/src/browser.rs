@@ -289,7 +289,7 @@ impl Browser {
     /// # Errors
     /// [`CallError`]
     pub async fn dispose(&self, context: &ContextId, until: Instant) -> Result<(), CallError> {
-        self.hub.with_emulations(|it| it.by_context.remove(&Some(context.0.clone())));
+        self.hub.forget_context(&context.0);
         self.session().request(DisposeBrowserContextParams::new(context.0.clone()), until).await.map(drop)
     }
 

@@ -88,7 +88,8 @@ pub struct LaunchOptions {
     pub accept_downloads: Option<PathBuf>,
     /// The most tabs that pages may have open that they opened. A further one is closed before anything of it loads.
     pub opened_tabs: usize,
-    /// The most bytes that all downloads of this browser together may write; the one that goes beyond is cancelled.
+    /// The most bytes that all downloads of this browser together may write, without those of contexts that were disposed
+    /// of; the one that goes beyond is cancelled.
     pub download_bytes: u64,
     /// Environment variables that Chrome does not inherit, such as those that hold secrets.
     pub withheld_variables: Vec<OsString>,

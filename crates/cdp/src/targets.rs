@@ -55,9 +55,16 @@ struct HubState {
     emulations: Emulations,
     ours: Ours,
     lanes: Lanes<BrowserEvent>,
-    /// Bytes of each download.
-    downloaded: HashMap<String, u64>,
+    downloads: HashMap<String, Written>,
     is_gone: bool,
+}
+
+/// Part of what the downloads of a browser may write.
+#[derive(Default)]
+struct Written {
+    /// Browser context of the page that started the download, if the page was known.
+    context: Option<String>,
+    bytes: u64,
 }
 
 impl HubState {
@@ -115,6 +122,14 @@ impl Hub {
         then(&mut self.lock().ours)
     }
 
+    /// Forgets a browser context that is disposed of: its settings, and the bytes that its downloads wrote.
+    pub(crate) fn forget_context(&self, context: &str) {
+        let context = Some(context.to_owned());
+        let mut state = self.lock();
+        state.emulations.by_context.remove(&context);
+        state.downloads.retain(|_, written| written.context != context);
+    }
+
     pub(crate) fn with_emulations<T>(&self, then: impl FnOnce(&mut Emulations) -> T) -> T {
         then(&mut self.lock().emulations)
     }
@@ -129,7 +144,11 @@ impl Hub {
     }
 
     pub(crate) fn add_script(&self, source: &str) {
-        self.lock().scripts.push(Arc::from(source));
+        let scripts = &mut self.lock().scripts;
+        // Every executor on the browser adds its guard, and all have the same one.
+        if !scripts.iter().any(|known| **known == *source) {
+            scripts.push(Arc::from(source));
+        }
     }
 
     pub(crate) fn events(&self) -> BrowserEvents {
@@ -370,12 +389,16 @@ impl Hub {
     }
 
     fn download_started(&self, event: DownloadWillBegin) {
-        let is_ours = |page: &Page| page.frame(&event.frame_id).is_some();
+        let page = self.all_pages().into_iter().find(|page| page.frame(&event.frame_id).is_some());
         // Somebody else's, in a browser that is shared.
-        if self.with_ours(|ours| !matches!(ours, Ours::All)) && !self.all_pages().iter().any(is_ours) {
+        if page.is_none() && self.with_ours(|ours| !matches!(ours, Ours::All)) {
             return;
         }
-        self.lock().emit(&BrowserEvent::DownloadStarted {
+        let mut state = self.lock();
+        if let Some(context) = page.and_then(|page| page.inner.context.clone()) {
+            state.downloads.entry(event.guid.clone()).or_default().context = Some(context);
+        }
+        state.emit(&BrowserEvent::DownloadStarted {
             guid: event.guid,
             url: event.url,
             suggested_filename: event.suggested_filename,
@@ -383,19 +406,27 @@ impl Hub {
         });
     }
 
-    /// Cancels a download by which the downloads of this browser come to more bytes than it may write.
+    /// Cancels a download by which the downloads of this browser come to more bytes than it may write. Those of contexts
+    /// that were disposed of do not count.
     fn bound_downloads(&self, guid: &str, state: DownloadState, received: u64) {
         let Some(most) = self.setup.download_bytes else { return };
-        let written = &mut self.lock().downloaded;
+        let downloads = &mut self.lock().downloads;
         if state == DownloadState::Canceled {
-            written.remove(guid);
+            downloads.remove(guid);
             return;
         }
-        written.insert(guid.to_owned(), received);
+        let own = downloads.entry(guid.to_owned()).or_default();
+        own.bytes = received;
+        let context = own.context.clone();
         if state == DownloadState::InProgress
-            && written.values().fold(0, |sum: u64, one| sum.saturating_add(*one)) > most
+            && downloads.values().fold(0, |sum: u64, one| sum.saturating_add(one.bytes)) > most
         {
-            self.root.post("Browser.cancelDownload", &json!({"guid": guid}));
+            // Without its context, Chrome looks for it in the default one only.
+            let params = match context {
+                Some(context) => json!({"guid": guid, "browserContextId": context}),
+                None => json!({"guid": guid}),
+            };
+            self.root.post("Browser.cancelDownload", &params);
         }
     }
 

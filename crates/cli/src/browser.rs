@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cuebook::egress::Uncontained;
 use cuebook::environment::{self, FromEnv as _};
 use cuebook::network::drift::DISABLED_FEATURES;
-use cuebook::{AgentError, BrowserSource, Containment, Contexts, Tab, launch_under};
+use cuebook::{AgentError, BrowserSource, Containment, Tab, launch_under};
 use cuebook_cdp::{LaunchOptions, OpenTab, Sandbox, SearchPlaces, Window, find_chrome};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
@@ -17,10 +17,10 @@ use crate::progress;
 use crate::text::with_sources;
 
 /// Time limit for starting a browser or attaching to one.
-const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const BROWSER_PATIENCE: Duration = Duration::from_secs(30);
 /// Time limit for closing it. A browser that is busy with a page is killed then: its profile is removed anyway, and a
 /// command ends at most two seconds after its time limit.
-const CLOSING_PATIENCE: Duration = Duration::from_millis(1_000);
+pub(crate) const CLOSING_PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// The default viewport in CSS pixels.
 pub(crate) const VIEWPORT: (u32, u32) = (1280, 720);
@@ -53,22 +53,8 @@ pub(crate) async fn open_tab(args: &BrowserArgs, containment: Containment) -> Re
     open_tab_within(args, containment, BROWSER_PATIENCE).await
 }
 
-/// Starts a browser for any number of tabs, each in a browser context of its own.
-pub(crate) async fn open_contexts(options: &SessionOptions) -> Result<Contexts, Refusal> {
-    let until = Instant::now() + BROWSER_PATIENCE;
-    let launch = launch_options(&options.browser)?;
-    Contexts::launch(launch, options.containment.containment(), until).await.map_err(|error| refused(&error))
-}
-
-/// Opens a tab in a browser context of its own, under a policy.
-pub(crate) async fn open_context(contexts: &Contexts, args: &BrowserArgs, policy: Policy) -> Result<Tab, Refusal> {
-    let tab = contexts.tab(Instant::now() + BROWSER_PATIENCE).await.map_err(|error| refused(&error))?;
-    tab.reach(policy);
-    emulated(tab, args).await
-}
-
 /// The tab, whose pages see what the flags say. One that cannot be given that is closed.
-async fn emulated(tab: Tab, args: &BrowserArgs) -> Result<Tab, Refusal> {
+pub(crate) async fn emulated(tab: Tab, args: &BrowserArgs) -> Result<Tab, Refusal> {
     let Some(emulation) = args.pages.emulation() else { return Ok(tab) };
     let set = match tab.context() {
         Ok(context) => context.emulate(emulation).await,
@@ -81,7 +67,7 @@ async fn emulated(tab: Tab, args: &BrowserArgs) -> Result<Tab, Refusal> {
     Ok(tab)
 }
 
-fn refused(error: &AgentError) -> Refusal {
+pub(crate) fn refused(error: &AgentError) -> Refusal {
     // One that died, or did not answer, says nothing against the proxy.
     let is_uncontained = matches!(error, AgentError::Uncontained(why) if !matches!(why,
         Uncontained::Page(_) | Uncontained::CommandLine(_) | Uncontained::Script(_) | Uncontained::Late));

@@ -34,6 +34,7 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::explain::Explainer;
 use crate::ground;
 use crate::interrupt::interrupt_on_signals;
+use crate::kept::KeptBrowser;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::results;
@@ -207,7 +208,7 @@ pub(crate) struct FinishedRun {
 pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit {
     // What a planner reads is on its way to an answer; what a plan reads is what it was written for.
     let is_given = matches!(job.work, Work::Plan(_));
-    match drive(job, options, output).await {
+    match drive(job, options, output, None).await {
         Ok(ended) => {
             if is_given && !output.json {
                 print_text(&results::in_words(&ended.report.steps, ended.dir.path()));
@@ -221,8 +222,13 @@ pub(crate) async fn run(job: Job, options: &RunOptions, output: Output) -> Exit 
     }
 }
 
-/// Runs a task or a plan in a browser that is opened for it.
-pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Result<FinishedRun, Refusal> {
+/// Runs a task or a plan in a browser that is opened for it, or in a new context of one that is kept.
+pub(crate) async fn drive(
+    job: Job,
+    options: &RunOptions,
+    output: Output,
+    kept: Option<&KeptBrowser>,
+) -> Result<FinishedRun, Refusal> {
     let policy = ground::policy(&options.session.policy, &options.session.grant, job.url.as_deref())?;
     // Before anything is made that would have to be removed.
     let interrupt = Interrupt::default();
@@ -238,7 +244,11 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
     options.record |= view.is_some();
     let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
-    let tab = open_contained(&options.session, reach(&policy, &job.work)).await?;
+    let reach = reach(&policy, &job.work);
+    let tab = match kept {
+        Some(browser) => browser.open(&options.session, reach).await?,
+        None => open_contained(&options.session, reach).await?,
+    };
     let drifter = traffic::drift(&options, &tab).await;
     let ended = match (traffic.begin(&tab).await, drifter) {
         (Ok(running), Ok(_drifter)) => {
@@ -249,7 +259,10 @@ pub(crate) async fn drive(job: Job, options: &RunOptions, output: Output) -> Res
         }
         (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
     };
-    close_tab(tab).await;
+    match kept {
+        Some(browser) => browser.close_tab(tab).await,
+        None => close_tab(tab).await,
+    }
     if let Some(view) = view {
         view.end().await;
     }

@@ -20,6 +20,7 @@ mod exporting;
 mod ground;
 mod input;
 mod interrupt;
+mod kept;
 mod opening;
 mod planner;
 mod progress;

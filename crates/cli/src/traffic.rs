@@ -138,7 +138,7 @@ impl Running {
                 None
             }
             Self::Replaying(replayer, fixtures) => {
-                let served = replayer.served();
+                let served = replayer.end().await;
                 Some(Offline {
                     answered: served.answered,
                     missed: served.missed,

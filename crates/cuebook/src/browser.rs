@@ -322,7 +322,8 @@ impl Tab {
 
     /// States in a report what the origins of the policy were enforced on, and why not on more.
     pub fn stamp(&self, report: &mut RunReport) {
-        let is_launched = self.ending == Ending::Browser && self.browser.process_id().is_some();
+        let is_ours = matches!(self.ending, Ending::Browser | Ending::Context(_));
+        let is_launched = is_ours && self.browser.process_id().is_some();
         let (enforcement, note) = match &self.egress {
             Some(_) => ("egress", None),
             None if is_launched => ("navigation", Some("the browser was launched without the proxy")),

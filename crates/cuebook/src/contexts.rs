@@ -11,8 +11,8 @@ use crate::egress::self_test;
 use crate::environment;
 use crate::error::AgentError;
 
-/// A launched browser whose tabs share its process and nothing else: each has cookies, storage and cache of its own, and, in
-/// a contained browser, a proxy of its own with a policy of its own.
+/// A launched browser whose tabs share its process and clipboard, and nothing else: each has cookies, storage and cache of
+/// its own, and, in a contained browser, a proxy of its own with a policy of its own.
 ///
 /// ```no_run
 /// use std::time::{Duration, Instant};

@@ -128,6 +128,38 @@ async fn s31_downloads_write_no_more_than_they_may() {
     eventually("nothing stays", || std::fs::read_dir(folder.path()).unwrap().count() == 0).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn downloads_of_a_context_that_is_gone_do_not_count() {
+    // Half a second after its first part, a download reports that.
+    let file = format!("{}PAUSEend", "x".repeat(700_000));
+    let port = serve(&[("/", "<a href=/file download>file</a>"), ("/file", file.as_str())]);
+    let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut options = options(root.path());
+    options.download_bytes = 1 << 20;
+    let browser = Browser::launch(&options, soon()).await.unwrap();
+    let mut events = browser.events();
+    let mut ends = Vec::new();
+    for is_kept in [false, true, true] {
+        let context = browser.new_context(None, soon()).await.unwrap();
+        browser.accept_downloads(Some(&context), folder.path(), soon()).await.unwrap();
+        let page = browser.new_page_in(&context, "about:blank", soon()).await.unwrap();
+        open(&page, &format!("http://127.0.0.1:{port}/")).await;
+        let click = json!({"expression": "document.querySelector('a').click()"});
+        page.session().call_raw("Runtime.evaluate", click, soon()).await.unwrap();
+        ends.push(loop {
+            match tokio::time::timeout_at(soon().into(), events.next()).await.unwrap().unwrap() {
+                BrowserEvent::DownloadProgress { state: DownloadState::InProgress, .. } => {}
+                BrowserEvent::DownloadProgress { state, .. } => break state,
+                _ => {}
+            }
+        });
+        if !is_kept {
+            browser.dispose(&context, soon()).await.unwrap();
+        }
+    }
+    assert_eq!(ends, [DownloadState::Completed, DownloadState::Completed, DownloadState::Canceled]);
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_launched_browser_does_not_inherit_what_is_withheld() {

@@ -1,12 +1,11 @@
 //! `cuebook mcp`: a browser as tools for somebody else's agent.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebook::executor::{ExecutorOptions, ScreenshotMode};
 use cuebook::page_modeler::{ModelerOptions, Settling};
 use cuebook::repair::{RunRequest, Work};
-use cuebook::{Agent, Contexts, Tab, fresh};
+use cuebook::{Agent, Tab, fresh};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_mcp::{HttpOptions, Offer, Opener, serve_http, serve_stdio};
@@ -14,21 +13,21 @@ use cuebook_session::{Asker, Handle, ToolSet};
 use cuebook_view::Questions;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::sync::Mutex;
 
 use crate::args::{McpArgs, SessionOptions, Tools};
-use crate::browser::{open_contained, open_context, open_contexts};
+use crate::browser::open_contained;
 use crate::compose::{budgets, secrets};
 use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::ground;
 use crate::interrupt::Signals;
+use crate::kept::{KeptBrowser, Turns};
 use crate::progress;
 use crate::text::{plain, with_sources};
 
 /// The wait before a page is shown: a page that goes on changing is shown as it is.
 const SETTLING: Settling = Settling { quiet: Duration::from_millis(100), limit: Duration::from_secs(3) };
-/// Time for closing the browser of a server.
-const CLOSING: Duration = Duration::from_secs(5);
+/// Time for the browser to accept downloads.
+const ACCEPTING: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(args: McpArgs, output: Output) -> Exit {
     match served(args, output).await {
@@ -58,7 +57,7 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
     let opening = Opening { options: args.session.clone(), page_asks: None };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
-    serve(SharedOpening { opening, contexts: Mutex::new(None) }, offer, &args, is_kept, output).await
+    serve(SharedOpening { opening, browser: KeptBrowser::new(Turns::AtOnce) }, offer, &args, is_kept, output).await
 }
 
 async fn serve<O: Opener>(
@@ -120,7 +119,7 @@ impl Opening {
         let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;
         let downloads = std::path::absolute(options.out.join(run_id.as_str()).join("downloads")).ok();
         if let Some(folder) = &downloads {
-            tab.accept_downloads(folder, Instant::now() + CLOSING).await.map_err(|error| unusable(&error))?;
+            tab.accept_downloads(folder, Instant::now() + ACCEPTING).await.map_err(|error| unusable(&error))?;
         }
         let (asker, questions) = Asker::new();
         let screenshots = if self.page_asks.is_some() { ScreenshotMode::Every } else { ScreenshotMode::default() };
@@ -158,32 +157,13 @@ impl Opening {
 /// attached to by each.
 struct SharedOpening {
     opening: Opening,
-    contexts: Mutex<Option<Arc<Contexts>>>,
+    browser: KeptBrowser,
 }
 
 impl SharedOpening {
-    /// The browser of the sessions. One that died is replaced.
-    async fn browser(&self) -> Result<Arc<Contexts>, Refusal> {
-        let mut contexts = self.contexts.lock().await;
-        if let Some(alive) = contexts.as_ref().filter(|contexts| contexts.is_alive()) {
-            return Ok(alive.clone());
-        }
-        Ok(contexts.insert(Arc::new(open_contexts(&self.opening.options).await?)).clone())
-    }
-
     async fn session(&self) -> Result<Handle, Refusal> {
-        // Another context of a browser has nothing of its profile.
-        if self.opening.options.browser.cdp.is_some() || self.opening.options.browser.copy_profile.is_some() {
-            return self.opening.session().await;
-        }
         let (policy, opens_loopback) = self.opening.policy()?;
-        let shared = self.browser().await?;
-        let args = &self.opening.options.browser;
-        let tab = match open_context(&shared, args, policy.clone()).await {
-            // The browser died since it was looked at.
-            Err(_) if !shared.is_alive() => open_context(&*self.browser().await?, args, policy.clone()).await?,
-            opened => opened?,
-        };
+        let tab = self.browser.open(&self.opening.options, policy.clone()).await?;
         self.opening.session_in(tab, policy, opens_loopback).await
     }
 }
@@ -194,10 +174,6 @@ impl Opener for SharedOpening {
     }
 
     async fn close(&self) {
-        if let Some(contexts) = self.contexts.lock().await.take()
-            && let Err(error) = contexts.close(Instant::now() + CLOSING).await
-        {
-            tracing::debug!(%error, "the browser did not close cleanly");
-        }
+        self.browser.close().await;
     }
 }

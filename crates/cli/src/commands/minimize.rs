@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! - What is written has failed with the same signature three times in a row, each time in a fresh browser.
+//! - The search replays in fresh contexts of one browser, which is closed however it ends.
 //! - Nothing is written if the failure cannot be shown again.
 
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ use crate::browser::fit_viewport;
 use crate::commands::replay::{recording, unreadable, write};
 use crate::compose::{self, Job};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::kept::{KeptBrowser, Turns};
 use crate::progress::{self, counted};
 use crate::text::{json_plain, plain};
 
@@ -73,6 +75,8 @@ struct Trials<'a> {
     recording: &'a Recording,
     /// The run whose traffic answers.
     recorded: &'a RunDir,
+    /// The browser of the search.
+    browser: &'a KeptBrowser,
     options: RunOptions,
     /// When the search ends.
     until: Instant,
@@ -108,9 +112,11 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         .map_err(|error| cannot_write(Path::new("the temporary directory"), &error))?;
     options.session.out = logs.path().to_owned();
 
+    let browser = KeptBrowser::new(Turns::OneByOne);
     let mut trials = Trials {
         recording: &recording,
         recorded: &dir,
+        browser: &browser,
         options,
         until: Instant::now() + args.time_limit,
         max_replays: args.max_replays,
@@ -122,7 +128,7 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         steps: (0..recording.plan.steps.len()).collect(),
         exchanges: exchanges.as_ref().map(|all| all.iter().map(|(position, _)| *position).collect()),
     };
-    let signature = match trials.replay(&whole).await? {
+    let signature = match trials.replay(&whole, None).await? {
         Some(seen) if seen.resembles(&recorded) => seen,
         seen => return Err(not_reproduced(&recorded, seen.as_ref())),
     };
@@ -138,7 +144,9 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         run.steps.iter().rfind(|step| step.origin == StepOrigin::Plan).map_or(0, |step| step.execution.ts_ms);
     let is_free = |(position, ts_ms): &(usize, u64)| (*ts_ms < failed_at).then_some(*position);
     let free: Vec<usize> = exchanges.iter().flatten().filter_map(is_free).collect();
-    let is_whole_search = trials.search(&signature, &free, &say).await?;
+    let searched = trials.search(&signature, &free, &say).await;
+    browser.close().await;
+    let is_whole_search = searched?;
 
     let found = trials.failed.len();
     let part = loop {
@@ -174,8 +182,9 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
 }
 
 impl Trials<'_> {
-    /// The signature of what a part of the recording ends with; `None` if it ends well, or cannot be run.
-    async fn replay(&mut self, part: &Part) -> Result<Option<Signature>, Refusal> {
+    /// The signature of what a part of the recording ends with, in a fresh browser or a fresh context of `kept`; `None` if
+    /// it ends well, or cannot be run.
+    async fn replay(&mut self, part: &Part, kept: Option<&KeptBrowser>) -> Result<Option<Signature>, Refusal> {
         self.replays += 1;
         let recording = self.recording.keeping(&part.steps);
         let secrets = compose::secrets(&self.options.session, recording.url.as_deref())?;
@@ -185,7 +194,7 @@ impl Trials<'_> {
             job.fixtures = Some((self.recorded.clone(), rules));
         }
         // As `exec` runs it, but in silence, and nobody is asked.
-        let ended = compose::drive(job, &self.options, Output { json: true, quiet: true }).await?;
+        let ended = compose::drive(job, &self.options, Output { json: true, quiet: true }, kept).await?;
         if ended.report.result == RunResult::Interrupted {
             let error = RunError::new(ErrorCode::Interrupted, "the search was interrupted, and nothing is written");
             return Err(Refusal { result: RunResult::Interrupted, error });
@@ -204,7 +213,7 @@ impl Trials<'_> {
             say("  the search ends at its limit (--max-replays, --time-limit)");
             return Ok(None);
         }
-        let is_same = self.replay(&part).await?.as_ref() == Some(like);
+        let is_same = self.replay(&part, Some(self.browser)).await?.as_ref() == Some(like);
         let responses =
             part.exchanges.as_ref().map_or_else(String::new, |all| format!(" and {}", counted(all.len(), "response")));
         let ends = if is_same { "fails the same way" } else { "does not" };
@@ -262,7 +271,7 @@ impl Trials<'_> {
 
     async fn confirm(&mut self, part: &Part, like: &Signature) -> Result<bool, Refusal> {
         for _ in 0..CONFIRMATIONS {
-            if self.replay(part).await?.as_ref() != Some(like) {
+            if self.replay(part, None).await?.as_ref() != Some(like) {
                 return Ok(false);
             }
         }

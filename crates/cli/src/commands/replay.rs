@@ -73,7 +73,7 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     if args.offline {
         job.fixtures = Some((dir.clone(), FixtureRules { is_strict: args.strict, ..FixtureRules::default() }));
     }
-    let ended = compose::drive(job, &options, output).await?;
+    let ended = compose::drive(job, &options, output, None).await?;
     compose::conclude(&ended.report, output);
     let run = Run::read(&ended.dir.log_path()).map_err(|error| unreadable(&error))?;
     let mut comparison = compare(&recording, Some(&recorded), &run, &likeness);

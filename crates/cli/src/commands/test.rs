@@ -3,12 +3,14 @@
 //! Invariants:
 //! - What is wrong with the suite, a plan or a recording is refused before a browser is started.
 //! - Every browser is closed, however a case ends.
+//! - A case has a browser to itself while it runs, and no case sees what another one left, unless both are shared.
 //! - No one is asked for consent: what needs it is denied unless a plan or a flag grants it.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use cuebook::Tab;
@@ -27,10 +29,11 @@ use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::Millis;
 use cuebook_repair::Interrupt;
+use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 
 use crate::args::{RunOptions, TestArgs};
-use crate::browser::{close_tab, fit_viewport, open_contained};
+use crate::browser::fit_viewport;
 use crate::commands::replay::divergence_in_words;
 use crate::compose::{self, Job, Ready, perform};
 use crate::engines;
@@ -38,6 +41,7 @@ use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::ground;
 use crate::input;
 use crate::interrupt::interrupt_on_signals;
+use crate::kept::{KeptBrowser, Turns};
 use crate::suite::{Case, CaseResult, Context, How, Recordings, Results, Status, Suite, junit};
 use crate::text::{plain, with_sources};
 
@@ -84,18 +88,25 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
     tokio::spawn(interrupt_on_signals(interrupt.clone()));
     let name = args.suite.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let stopped = AtomicBool::new(false);
-    let groups = groups(&cases).into_iter().map(|group| {
+    let idle: Mutex<Vec<KeptBrowser>> = Mutex::default();
+    let groups = groups(&cases).into_iter().map(async |group| {
+        let browser = unlocked(&idle).pop().unwrap_or_else(|| KeptBrowser::new(Turns::OneByOne));
         let stage = Stage {
             args: &args,
             suite: &name,
             recordings: &recordings,
             interrupt: interrupt.clone(),
+            browser: &browser,
             shared: None,
             stopped: &stopped,
         };
-        Box::pin(stage.run_all(group, output))
+        let end = Box::pin(stage.run_all(group, output)).await;
+        unlocked(&idle).push(browser);
+        end
     });
     let ended: Vec<GroupEnd> = stream::iter(groups).buffer_unordered(usize::from(args.jobs)).collect().await;
+    let browsers = std::mem::take(&mut *unlocked(&idle));
+    join_all(browsers.iter().map(KeptBrowser::close)).await;
     let mut results = Results::of(name.clone());
     let (done, refusals): (Vec<_>, Vec<_>) = ended.into_iter().map(|end| (end.done, end.refusal)).unzip();
     let mut done: Vec<_> = done.into_iter().flatten().collect();
@@ -114,6 +125,10 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
         print_text(&format!("{}\n", results.in_words()));
     }
     Ok(if results.counts.failed == 0 { Exit::OK } else { Exit::FAILED })
+}
+
+fn unlocked(idle: &Mutex<Vec<KeptBrowser>>) -> MutexGuard<'_, Vec<KeptBrowser>> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The cases of the filter and the shard. Shared cases build on one another: with one come those before it.
@@ -194,7 +209,9 @@ struct Stage<'a> {
     suite: &'a str,
     recordings: &'a Recordings,
     interrupt: Interrupt,
-    /// The browser of the shared cases.
+    /// The browser that the cases have to themselves, each in a context of its own.
+    browser: &'a KeptBrowser,
+    /// The tab of the shared cases.
     shared: Option<Tab>,
     /// An error ended the suite: no other case begins.
     stopped: &'a AtomicBool,
@@ -223,7 +240,7 @@ impl Stage<'_> {
             end.done.push((at, result));
         }
         if let Some(tab) = self.shared.take() {
-            close_tab(tab).await;
+            self.browser.close_tab(tab).await;
         }
         end
     }
@@ -244,7 +261,10 @@ impl Stage<'_> {
             if ripe.case.context == Context::Shared && is_sound {
                 self.shared = Some(tab);
             } else {
-                close_tab(tab).await;
+                self.browser.close_tab(tab).await;
+            }
+            if !is_sound {
+                self.browser.close().await;
             }
             match ended? {
                 None => {
@@ -264,7 +284,7 @@ impl Stage<'_> {
             Script::Given(draft) => fit_viewport(&mut options.session.browser, draft),
             Script::Planned => {}
         }
-        open_contained(&options.session, ripe.policy.clone()).await
+        self.browser.open(&options.session, ripe.policy.clone()).await
     }
 
     /// Runs the steps of a case, then judges what it expects. `None` if it passed.

@@ -54,9 +54,11 @@ impl Replayer {
         Ok(Self { counts, task })
     }
 
-    /// How many requests were answered so far.
-    #[must_use]
-    pub fn served(&self) -> Served {
+    /// Ends it, and returns how many requests were answered. From then on, the next one in the same browser can start.
+    pub async fn end(mut self) -> Served {
+        self.task.abort();
+        // The error says that it was aborted.
+        let _ = (&mut self.task).await;
         Served {
             answered: self.counts.answered.load(Ordering::Relaxed),
             missed: self.counts.missed.load(Ordering::Relaxed),
