@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 BATCH = 4_096  # tokens, padding included
 SAVE = 600  # seconds between two states
+HEAVIEST = 3.0  # what is very rare is learned by heart otherwise
 
 
 def say(text):
@@ -37,7 +38,7 @@ def examples(data, tokenizer, longest):
         if len(prompt) + len(answer) > longest:
             skipped += 1
             continue
-        kept.append((prompt + answer, len(prompt), max(weights[name] for name in row["classes"])))
+        kept.append((prompt + answer, len(prompt), min(HEAVIEST, max(weights[name] for name in row["classes"]))))
     say(f"{len(kept)} examples, {sum(len(tokens) for tokens, _, _ in kept)} tokens; {skipped} longer than {longest} skipped")
     return kept
 

@@ -28,7 +28,7 @@ const TRAIN: &str = "teach/train.py";
 /// The model that is taught.
 const BASE: &str = "smollm2";
 /// Flags of the measurements: a model that does not end a plan within the tokens of ten steps does not know what to do.
-const MEASURED: [&str; 6] = ["--limit", "2m", "--answer-tokens", "250", "--plan-timeout", "1m"];
+const MEASURED: [&str; 6] = ["--limit", "1m", "--answer-tokens", "250", "--plan-timeout", "1m"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

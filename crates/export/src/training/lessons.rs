@@ -8,7 +8,7 @@ use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::step::Step;
 
-use super::answer;
+use super::{answer, is_redacted};
 use super::classes::{Class, classes};
 use super::story::Story;
 use crate::candidates::by_ids;
@@ -54,6 +54,8 @@ struct Planned {
     ran: Option<Vec<Step>>,
     /// A step that failed, if only at first.
     has_failed: bool,
+    /// A step whose text was redacted: what comes before and after it would teach to do without it.
+    is_redacted: bool,
     first: Option<u32>,
     ends_task: bool,
     /// The examples of its steps, one by one.
@@ -69,6 +71,7 @@ impl Planned {
             count: 0,
             ran: Some(Vec::new()),
             has_failed: false,
+            is_redacted: false,
             first: None,
             ends_task: false,
             steps: Vec::new(),
@@ -77,6 +80,7 @@ impl Planned {
 
     fn note(&mut self, record: &StepRecord, step: Option<Step>, one: Option<TrainingExample>) {
         self.has_failed |= record.result != StepResult::Ok;
+        self.is_redacted |= is_redacted(&record.action);
         self.first.get_or_insert(record.step_index);
         self.count += 1;
         self.ran = self.ran.take().zip(step).map(|(ran, step)| [ran, vec![step]].concat());
@@ -91,6 +95,9 @@ impl Planned {
 
     /// The plan as one example, as far as it ran, or its steps.
     fn taken(self) -> Vec<TrainingExample> {
+        if self.is_redacted {
+            return Vec::new();
+        }
         let ends = self.ends_task || self.asks();
         let has_worked = !self.has_failed && (self.first.is_some() || ends);
         let draft = match self.draft {

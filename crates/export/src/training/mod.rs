@@ -5,7 +5,8 @@
 //!   keeps. Where the planner was told more than that (an answer of the user, why an end was not accepted), there is no
 //!   example.
 //! - An example is a page, a task and what worked on that page, in a run that ended well; or how its planner gave up.
-//! - An answer is a plan, and reads back as that plan. A step with text that was redacted in the log is in no example.
+//! - An answer is a plan, and reads back as that plan. A plan with a step whose text was redacted in the log is in no
+//!   example, nor are its other steps: they would teach to leave that one out.
 //! - What the controller notes of its repairs is none of it.
 //! - All runs of one task on one site are in one split.
 
@@ -20,7 +21,9 @@ use cuebook_decoding::read::{Form, read_as};
 use cuebook_grammar::action::Owner;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::secret::MASK;
+use cuebook_grammar::step::Step;
 use serde::Serialize;
+use serde_json::Value;
 
 pub use classes::missing;
 pub(crate) use dataset::{Dataset, Examples};
@@ -52,7 +55,18 @@ fn answer(draft: &PlanDraft) -> Option<String> {
         let kind = step.action.kind();
         kind.meta().owner != Owner::Handler && !kind.is_raw() && !kind.is_beyond_page()
     });
-    // A digest is nothing to learn.
-    let is_redacted = text.contains(MASK) || text.contains("\"redacted\"");
+    let is_redacted = text.contains(MASK) || draft.steps.iter().any(is_redacted);
     (is_whole && is_of_the_page && !is_redacted && !draft.steps.is_empty()).then_some(text)
+}
+
+/// Returns `true` for a step with a text that the log replaced by its digest.
+fn is_redacted(step: &Step) -> bool {
+    fn holds(value: &Value) -> bool {
+        match value {
+            Value::Object(members) => members.contains_key("redacted") || members.values().any(holds),
+            Value::Array(items) => items.iter().any(holds),
+            _ => false,
+        }
+    }
+    serde_json::to_value(step).is_ok_and(|value| holds(&value))
 }
