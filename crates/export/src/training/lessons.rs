@@ -8,9 +8,9 @@ use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::step::Step;
 
-use super::{answer, is_redacted};
 use super::classes::{Class, classes};
 use super::story::Story;
+use super::{answer, is_redacted};
 use crate::candidates::by_ids;
 use crate::source::{ExportEntry, Pages, RunSource};
 
