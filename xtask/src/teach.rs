@@ -21,7 +21,7 @@ use xtask::commands::{BuildProfile, build_cuebook_as, python, root, stage};
 use crate::eval;
 use crate::models::{self, Model, Server};
 
-/// What is played and measured: MiniWoB++ and the built-in site.
+/// Suites that are played and measured: MiniWoB++ and the built-in site.
 const SUITES: [&str; 4] = ["--suite", "eval/miniwob.toml", "--suite", "site"];
 const REQUIREMENTS: &str = "teach/requirements.txt";
 const TRAIN: &str = "teach/train.py";

@@ -93,7 +93,7 @@ pub(crate) fn described(found: &Detected) -> String {
     }
 }
 
-/// What to do where a server or a program fails.
+/// Remedies for a server or a program that fails.
 pub(crate) fn advice(config: &PlannerConfig) -> Advice {
     let variable = plain(config.key_variable());
     let (unreachable, rejected) = match config.engine {

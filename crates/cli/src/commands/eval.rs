@@ -341,7 +341,7 @@ impl Source {
     }
 }
 
-/// What does the task of an episode as the suite says.
+/// The planner that does the task of an episode as the suite says.
 fn oracle(assignment: &Assignment, goals: Option<Goals>) -> Result<Box<dyn BoxedPlanner>, BoxError> {
     match (&assignment.script, &assignment.suite.planner) {
         (Some(script), _) => {

@@ -17,9 +17,9 @@ pub(super) enum Class {
     Point,
     /// Enters text or values.
     Enter,
-    /// Presses keys.
+    /// Presses keys, or gives a target the focus.
     Press,
-    /// Chooses options.
+    /// Chooses options of a list.
     Choose,
     /// Turns check boxes on or off.
     Toggle,

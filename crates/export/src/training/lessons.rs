@@ -224,7 +224,7 @@ impl Lessons {
     }
 }
 
-/// What planned a step. What mends a step without a model has no source, and neither has a person.
+/// The plan of a step. A repair without a model has none, and neither has a step of a person.
 fn source(record: &StepRecord) -> Option<Source> {
     if let Some(call) = record.planning {
         return Some(Source::Call(call));

@@ -82,7 +82,7 @@ type Choice = Box<dyn Fn(usize, &Request) -> Option<Play> + Send + Sync>;
 
 struct Script {
     choose: Choice,
-    /// What a GET is answered by: the list of models. Without one it is not found. It is no request of a plan.
+    /// The list of models, which answers a GET. Without one it is not found. A GET is no request of a plan.
     models: Option<Value>,
     next: AtomicUsize,
     seen: watch::Sender<Vec<Request>>,
