@@ -261,7 +261,10 @@ fn with_signal_between(signal: &str) -> Result<usize> {
     let seen = Instant::now();
     site.until(|| seen.elapsed() > Duration::from_millis(500))?;
     let id = counted.starts().pop().context("a browser was started")?;
-    ensure!(Command::new("kill").args([signal, &id]).status()?.success(), "there is no process {id}");
+    // The program may be a script that starts the browser and waits for it.
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
+    let sent = Command::new("kill").args([signal, &id]).args(children.split_whitespace()).status()?;
+    ensure!(sent.success(), "there is no process {id}");
     let mut said = String::new();
     lines.read_to_string(&mut said)?;
     assert_eq!(child.wait()?.code(), Some(0), "{said}");
