@@ -13,7 +13,7 @@ use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
 use crate::geometry::Rect;
 use crate::id::{PageId, TargetRef};
 use crate::policy::Rule;
-use crate::render::cut;
+use crate::render::{cut, one_line};
 use crate::verdict::Verdict;
 use crate::wire::{is_default, words};
 
@@ -351,6 +351,9 @@ pub enum ProblemKind {
     Gesture,
 }
 
+/// Notable changes, and requests, that a description of effects names.
+const NOTABLE: usize = 4;
+
 impl EffectRecord {
     /// Returns `true` if there was any effect. Requests alone do not count, because pages poll; nor does the target's
     /// focus.
@@ -367,6 +370,43 @@ impl EffectRecord {
             ..self.clone()
         };
         quiet != Self::default()
+    }
+
+    /// The effects in a few words, without problems and addresses: `+dialog "Delete?", POST /orders answered 201`, or
+    /// `2 added, 3 attributes`. `None` if there are none.
+    ///
+    /// ```
+    /// use cuebook_grammar::outcome::EffectRecord;
+    /// use serde_json::{from_value, json};
+    ///
+    /// let request = |method, status| json!({ "method": method, "url": "https://shop.test/cart?id=7", "status": status });
+    /// let of = |mutations, requests| {
+    ///     let effects: EffectRecord = from_value(json!({ "mutations": mutations, "requests": requests })).unwrap();
+    ///     effects.in_words()
+    /// };
+    /// let seen = of(json!({ "added": 3, "notable": ["+dialog \"Delete?\""] }), json!([request("POST", 201)]));
+    /// assert_eq!(seen.as_deref(), Some("+dialog \"Delete?\", POST /cart answered 201"));
+    /// assert_eq!(of(json!({ "added": 2, "attributes": 3 }), json!([])).as_deref(), Some("2 added, 3 attributes"));
+    /// // Reading, and what went wrong: the latter is for `remark`.
+    /// assert_eq!(of(json!({}), json!([request("GET", 200), request("POST", 500)])), None);
+    /// ```
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        let MutationSummary { added, removed, attributes, texts, notable, .. } = &self.mutations;
+        let counts = [(added, "added"), (removed, "removed"), (texts, "texts"), (attributes, "attributes")];
+        let counted = counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
+        let changed: Vec<String> = match notable.len() {
+            0 => counted.collect(),
+            some => {
+                let more = (some > NOTABLE).then(|| "…".to_owned());
+                notable.iter().take(NOTABLE).map(|change| one_line(change, 80)).chain(more).collect()
+            }
+        };
+        // One that was cancelled says nothing.
+        let is_said = |request: &&RequestFact| request.changes() && request.failure.is_none() && !request.is_problem();
+        let sent = self.requests.iter().filter(is_said);
+        let parts: Vec<String> = changed.into_iter().chain(sent.take(NOTABLE).map(RequestFact::in_words)).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// Describes in words what went wrong, dialogs of the page included.

@@ -242,7 +242,8 @@ pub struct HistoryEntry {
     pub target: Option<String>,
     /// The cause and message of its failure; absent if it succeeded.
     pub failure: Option<String>,
-    /// A remark on its result, such as `no effect seen, but POST /save answered 500`.
+    /// Effects of the step, and a remark on its result: `+dialog "Delete?", POST /cart answered 201`, or `no effect seen, but
+    /// POST /save answered 500`.
     pub remark: Option<String>,
     /// Data that the step read.
     pub data: Option<Value>,
@@ -287,10 +288,12 @@ impl HistoryEntry {
         Self {
             target: title,
             failure: failure.map(|failure| format!("{}: {}", failure.cause.as_str(), failure.message)),
-            remark: if failure.is_none() {
-                remark(record.action.action.kind(), record.no_observed_effect, &record.post_check, effects)
-            } else {
-                None
+            remark: {
+                let seen = effects.and_then(EffectRecord::in_words);
+                let kind = record.action.action.kind();
+                let remark = remark(kind, record.no_observed_effect, &record.post_check, effects);
+                let parts: Vec<String> = seen.into_iter().chain(remark.filter(|_| failure.is_none())).collect();
+                (!parts.is_empty()).then(|| parts.join(", "))
             },
             data: record.data.clone(),
             changed_page: effects.is_some_and(EffectRecord::changes_page),

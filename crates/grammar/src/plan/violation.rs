@@ -92,7 +92,7 @@ impl Violation {
 ///     Ok(PlanDraft::read(text, Author::Operator)?)
 /// }
 /// let error = read(r#"{ "version": "1.0" }"#).unwrap_err();
-/// assert_eq!(error.to_string(), ": missing field `steps` (malformed)");
+/// assert_eq!(error.to_string(), "missing field `steps` (malformed)");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
