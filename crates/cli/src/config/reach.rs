@@ -77,7 +77,18 @@ const ROWS: &[(Reach, &[&str])] = {
             ],
         ),
         (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
-        (Once, &["export.to", "export.out", "export.redact", "export.rewrite", "doctor.quick", "doctor.fix"]),
+        (
+            Once,
+            &[
+                "export.to",
+                "export.out",
+                "export.redact",
+                "export.rewrite",
+                "export.check",
+                "doctor.quick",
+                "doctor.fix",
+            ],
+        ),
         (Once, &["install.for", "install.project", "install.print", "install.skill"]),
     ]
 };
