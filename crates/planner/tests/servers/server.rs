@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -122,10 +122,12 @@ impl Server {
         Self { address, seen, connections, accepting }
     }
 
-    /// An address without a server.
+    /// An address without a server, as long as this process lives: the port is taken, and nobody listens.
     pub(crate) async fn nowhere() -> String {
-        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
-        let address = listener.local_addr().expect("a bound listener has an address");
+        let socket = TcpSocket::new_v4().expect("sockets can be had");
+        socket.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).expect("loopback has a free port");
+        let address = socket.local_addr().expect("a bound socket has an address");
+        std::mem::forget(socket);
         format!("http://{address}")
     }
 
