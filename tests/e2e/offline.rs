@@ -285,3 +285,57 @@ fn what_goes_over_a_web_socket_is_recorded_and_in_the_har() -> Result<()> {
     assert_eq!(said, [(Some("send"), Some("hello")), (Some("receive"), Some("hello"))]);
     Ok(())
 }
+
+#[test]
+fn the_messages_of_the_browser_are_kept_without_what_was_typed() -> Result<()> {
+    let shop = Shop::open()?;
+    let run = shop.run("/login", "Log in as ann with password correct-horse", &["--record-cdp"])?.run_dir()?;
+    let log = fs::read_to_string(run.join("cdp.jsonl"))?;
+    let lines: Vec<Value> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let has = |direction: &str, method: &str| {
+        lines.iter().any(|line| line["direction"] == direction && line["method"] == method)
+    };
+    assert!(has("sent", "Page.navigate") && has("sent", "Input.dispatchKeyEvent"), "{} lines", lines.len());
+    assert!(has("received", "Network.responseReceived") && has("received", "Page.navigate"), "{} lines", lines.len());
+    assert!(!log.contains("correct-horse"), "{log}");
+    let typed = lines.iter().filter(|line| line["method"] == "Input.dispatchKeyEvent" && line["direction"] == "sent");
+    assert!(typed.clone().count() > 10 && typed.into_iter().all(|line| line["params"]["key"].is_null()));
+    Ok(())
+}
+
+#[test]
+fn a_recording_is_one_document_of_all_that_a_replay_knows() -> Result<()> {
+    let shop = Shop::open()?;
+    let flags = ["--record", "--record-network"];
+    let run = shop.run("/login", "Log in as ann with password correct-horse", &flags)?.run_dir()?;
+    let out = shop.runs().join("recordings");
+    let export = |more: &[&str]| {
+        let args = ["export", text(&run)?, "--to", "recording", "--out", text(&out)?];
+        shop.cuebook(&[&args[..], more].concat())
+    };
+    let refused = export(&["--redact", "strict"])?;
+    ensure!(refused.code == 2 && refused.stderr.contains("cannot be redacted"), "{refused:?}");
+    let ended = export(&[])?;
+    ensure!(ended.code == 0, "{ended:?}");
+    let file = fs::read_dir(&out)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let file = file.filter(|path| path.to_string_lossy().ends_with(".recording.json")).next().context("no file")?;
+    let document = fs::read_to_string(file)?;
+    ensure!(!document.contains("correct-horse"), "{document}");
+    let recording: Value = serde_json::from_str(&document)?;
+    let schema: Value = serde_json::from_str(include_str!("../../schemas/recording.schema.json"))?;
+    let errors: Vec<String> =
+        jsonschema::draft202012::new(&schema)?.iter_errors(&recording).map(|error| error.to_string()).collect();
+    ensure!(errors.is_empty(), "{errors:?}");
+    let traces = recording["traces"].as_array().context("traces")?;
+    let last = traces.last().context("a trace")?;
+    let kinds: Vec<&str> =
+        last["pictures"].as_array().into_iter().flatten().filter_map(|it| it["kind"].as_str()).collect();
+    assert_eq!(kinds, ["screenshotBefore", "screenshotTarget", "screenshotAfter"], "{last:#}");
+    let sent = traces.iter().flat_map(|trace| trace["requests"].as_array().into_iter().flatten());
+    let sent = sent.filter(|request| request["method"] == "POST").next().context("the login")?;
+    ensure!(sent["tsMs"].is_number() && sent["requestHeaders"].is_array() && sent["status"].is_number(), "{sent:#}");
+    let secret =
+        recording["plan"]["steps"].as_array().context("steps")?.iter().find(|step| !step["credentialRef"].is_null());
+    assert_eq!(secret.context("a secret")?["credentialRef"], "secret_1");
+    Ok(())
+}

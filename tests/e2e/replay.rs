@@ -286,3 +286,66 @@ fn a_log_that_lies_is_refused_or_replayed_and_breaks_nothing() -> Result<()> {
     }
     Ok(())
 }
+
+/// Neither its name nor its path is what it was; another role there is another thing.
+#[test]
+fn what_lies_where_the_target_lay_is_found_at_last() -> Result<()> {
+    let site = Changing::open()?;
+    let at = "style='position:absolute;left:300px;top:1200px;width:120px;height:40px'";
+    site.put("/", &format!("<main><p>Drafts</p><button {at} onclick='this.dataset.on = 1'>Save</button></main>"));
+    let run = site.run("Press \"Save\"")?.run_dir()?;
+    let replay = || site.cuebook(&["replay", text(&run)?, "--timeout", "3s"]);
+    let other = "<section><h2>Invoices</h2><ul><li>one</li></ul></section><form><div>";
+    site.put(
+        "/",
+        &format!("{other}<button type=button {at} onclick='this.dataset.on = 1'>Keep it</button></div></form>"),
+    );
+    let found = replay()?.json()?;
+    let divergence = &found["replay"]["divergences"][0];
+    assert_eq!((&found["result"], &divergence["kind"]), (&json!("ok"), &json!("target")), "{found:#}");
+    assert_eq!(divergence["replayed"], json!(["button \"Keep it\""]), "{found:#}");
+    site.put("/", &format!("{other}<a href='#x' {at}>Keep it</a></div></form>"));
+    let lost = replay()?;
+    assert_eq!((lost.code, lost.json()?["error"]["code"].as_str()), (1, Some("targetNotFound")), "{lost:?}");
+    Ok(())
+}
+
+/// What a step states to undo it, once, where its postcondition failed; never of one that deletes.
+#[test]
+fn a_step_whose_postcondition_failed_is_undone_as_it_states() -> Result<()> {
+    let site = Changing::open()?;
+    site.put(
+        "/",
+        "<button onclick=\"box.hidden = false\">Settings</button>\
+         <div id=box role=dialog aria-label=Wrong hidden>Wrong</div>\
+         <script>onkeydown = e => { if (e.key == 'Escape') { box.hidden = true; fetch('/closed.js') } }</script>",
+    );
+    site.put("/closed.js", "");
+    let run = |verb: Value, flags: &[&str]| -> Result<(i32, Vec<Value>)> {
+        let plan = site.folder.path().join("plan.json");
+        let candidates = json!({ "it": { "strategy": "byRole", "role": "button", "name": "Settings" },
+                                 "right": { "strategy": "byRole", "role": "dialog", "name": "Right" } });
+        let mut step = json!({ "post": [{ "kind": "visible", "target": "right" }],
+                               "undo": [{ "type": "press", "keys": "Escape" }], "timeoutMs": 1500 });
+        step.as_object_mut().context("a step")?.extend(verb.as_object().cloned().unwrap_or_default());
+        fs::write(&plan, json!({ "version": "1.0", "candidates": candidates, "steps": [step] }).to_string())?;
+        let grant = format!("destructive@{}", site.origin);
+        let args = ["exec", text(&plan)?, "--url", &site.origin, "--grant", &grant];
+        let ended = site.cuebook(&[&args[..], flags].concat())?;
+        let steps = ended.json()?["steps"].as_array().cloned().unwrap_or_default();
+        let undone = steps.into_iter().filter(|step| step["origin"] == "repair" && step["action"]["type"] == "press");
+        Ok((ended.code, undone.collect()))
+    };
+    let click = json!({ "type": "click", "targetRef": "it" });
+    let (code, undone) = run(click.clone(), &[])?;
+    assert_eq!((code, undone.len()), (1, 1), "the failure stands: {undone:#?}");
+    assert_eq!(undone[0]["action"]["explanation"], "undoes step 1, whose postcondition failed");
+    assert_eq!(
+        (&undone[0]["result"], undone[0]["effects"]["requests"][0]["status"].as_u64()),
+        (&json!("ok"), Some(200))
+    );
+    assert_eq!(run(click, &["--no-repair"])?.1.len(), 0);
+    let at = json!({ "type": "clickPoint", "point": { "x": 30, "y": 20 } });
+    assert_eq!(run(at, &[])?.1.len(), 0, "what a point hits may be anything");
+    Ok(())
+}

@@ -91,6 +91,75 @@ fn drift_is_reported_until_it_is_accepted() -> Result<()> {
     Ok(())
 }
 
+/// A button whose handler sends the time, in the address and in the body.
+const SEND: &str = "<style>button{width:300px;height:200px}</style><p id=said></p><button onclick=\"fetch('/sent.js?t=' + \
+    performance.now(), {method: 'POST', body: '{}'}).then(r => r.json()).then(() => said.textContent = 'kept')\">\
+    Save draft</button>";
+
+#[test]
+fn requests_bodies_and_pictures_are_compared_where_a_suite_says_so() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", SEND);
+    site.put("/sent.js", r#"{"id": 7, "at": 1}"#);
+    let suite = one_case(
+        &site,
+        "requests = \"method,url,status,body\"\npictures = 0.98\n[volatile]\nquery = [\"t\"]\nbody = [\"$.at\"]\n",
+    )?;
+    let html = site.folder.path().join("suite.html");
+    let only = |flags: &[&str]| -> Result<(String, Value)> {
+        let ended = test(&site, &suite, &[&["--html", text(&html)?], flags].concat())?;
+        let case = ended.json()?["cases"][0].clone();
+        Ok((case["status"].as_str().context(format!("{ended:?}"))?.to_owned(), case))
+    };
+    let recorded = only(&[])?;
+    assert_eq!(recorded.0, "passed", "{:#}", recorded.1);
+    let folder = site.folder.path().join("drafts.recordings");
+    let recording: Value = serde_json::from_slice(&fs::read(folder.join("a-draft-is-kept.json"))?)?;
+    let trace = &recording["traces"][1];
+    let sent = &trace["requests"][0];
+    assert_eq!((&trace["method"], &trace["step"], &sent["method"]), (&json!("dom"), &json!(1), &json!("POST")));
+    assert_eq!((&sent["body"]["text"], &sent["requestBody"]["text"]), (&json!(r#"{"id": 7, "at": 1}"#), &json!("{}")));
+    let target = recording["targets"].as_object().context("targets")?.values().next().context("a target")?;
+    assert!(target["selectors"]["xpath"].as_str().is_some_and(|path| path.ends_with("/button[1]")), "{target:#}");
+    assert!(target["selectors"]["point"]["y"].is_number(), "{target:#}");
+
+    site.put("/sent.js", r#"{"at": 2, "id": 7}"#);
+    let replayed = only(&[])?;
+    assert_eq!((replayed.0.as_str(), &replayed.1["how"]), ("passed", &json!("replayed")), "{:#}", replayed.1);
+
+    site.put("/sent.js", r#"{"at": 2, "id": 8}"#);
+    let (status, case) = only(&[])?;
+    assert_eq!((status.as_str(), &case["failures"][0]["code"]), ("failed", &json!("differsFromRecording")), "{case:#}");
+    assert_eq!(case["differences"][0]["kind"], "bodies");
+    assert!(case["differences"][0]["replayed"][0].as_str().is_some_and(|now| now.contains("\"id\":8")), "{case:#}");
+
+    site.put("/sent.js", r#"{"at": 3, "id": 7}"#);
+    site.put("/", &SEND.replace("sent.js", "other.js"));
+    site.put("/other.js", r#"{"at": 3, "id": 7}"#);
+    let kinds = |case: &Value| -> Vec<Value> {
+        case["differences"].as_array().into_iter().flatten().map(|one| json!([one["step"], one["kind"]])).collect()
+    };
+    let (_, case) = only(&[])?;
+    assert_eq!(kinds(&case), [json!([0, "bodies"]), json!([1, "requests"])], "{case:#}");
+
+    site.put("/", &SEND.replace("<style>", "<style>button{background:#000;color:#fff}"));
+    let (status, case) = only(&[])?;
+    let picture = case["differences"].as_array().into_iter().flatten().find(|one| one["kind"] == "picture");
+    let picture = picture.context(format!("{case:#}"))?;
+    assert_eq!(status, "failed");
+    let marked = Path::new(case["runs"][0].as_str().context("a run")?)
+        .join(picture["picture"].as_str().context("a picture of the difference")?);
+    assert!(fs::read(marked)?.starts_with(b"\x89PNG"));
+    let page = fs::read_to_string(&html)?;
+    let pictures = page.matches("data:image/png").count();
+    assert!(pictures > 0 && pictures % 3 == 0, "recorded, now, and the difference: {pictures}");
+    assert!(page.contains("Where they differ") && page.contains("differsFromRecording"), "{}", page.len());
+
+    assert_eq!(only(&["--update"])?.0, "drifted");
+    assert_eq!(only(&[])?.0, "passed");
+    Ok(())
+}
+
 #[test]
 fn another_narrative_is_recorded_again_and_a_wrong_expectation_is_not() -> Result<()> {
     let site = Changing::open()?;

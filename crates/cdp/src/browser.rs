@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::attach;
 use crate::browser_events::{BrowserEvent, BrowserEvents};
-use crate::connection::Connection;
+use crate::connection::{Connection, WireTap};
 use crate::error::{AttachError, CallError, GoneReason, LaunchError, PageError};
 use crate::ids::{SessionId, TargetId};
 use crate::launch::{Chrome, LaunchOptions, OPENED_TABS, Transport};
@@ -431,6 +431,11 @@ impl Browser {
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         self.chrome.as_ref().map(Chrome::process_id)
+    }
+
+    /// Hands every message of the connection to `tap` from now on, those of other contexts included; `None` ends it.
+    pub fn tap(&self, tap: Option<Arc<WireTap>>) {
+        self.hub.connection().set_tap(tap);
     }
 
     /// The transport of the connection.

@@ -4,12 +4,12 @@
 //! - Every pending call is answered exactly once: by its reply, by its session going away, or by the connection going
 //!   away. A caller that gives up earlier forgets it here.
 //! - Nothing here waits: sending queues, arriving dispatches.
-//! - No parameters are logged, only method names.
+//! - No parameters are traced, only method names. Whoever taps the wire gets all of it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,19 @@ pub(crate) const INBOUND_CAP: usize = 256 << 20;
 const BACKLOG_CAP: usize = 256 << 20;
 
 pub(crate) type CallResult = Result<RawReply, CallError>;
+
+/// Direction of a message, as seen from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To the browser.
+    Sent,
+    /// From the browser.
+    Received,
+}
+
+/// Gets every message of a connection as it stands on the wire: JSON, of up to 256 MiB. It runs where messages are sent and
+/// read, so it must not block.
+pub type WireTap = dyn Fn(Direction, &[u8]) + Send + Sync;
 
 /// The receiver of an answer.
 pub(crate) enum Sink {
@@ -50,6 +63,7 @@ pub(crate) struct Connection {
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
     backlog: Arc<AtomicUsize>,
     is_gone: AtomicBool,
+    tap: RwLock<Option<Arc<WireTap>>>,
 }
 
 /// The writing end of a connection's queue, for the transport.
@@ -119,12 +133,25 @@ impl Connection {
             outgoing,
             backlog: backlog.clone(),
             is_gone: AtomicBool::new(false),
+            tap: RwLock::new(None),
         });
         (connection, Outgoing { queue, backlog })
     }
 
     fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands every message to `tap` from now on, or to nobody.
+    pub(crate) fn set_tap(&self, tap: Option<Arc<WireTap>>) {
+        *self.tap.write().unwrap_or_else(PoisonError::into_inner) = tap;
+    }
+
+    fn tapped(&self, direction: Direction, message: &[u8]) {
+        let tap = self.tap.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(tap) = tap {
+            tap(direction, message);
+        }
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -174,6 +201,7 @@ impl Connection {
             self.backlog.fetch_sub(bytes, Ordering::Relaxed);
             return Err(CallError::TooLarge { method, bytes: backlog, limit: BACKLOG_CAP });
         }
+        self.tapped(Direction::Sent, &message);
         if self.outgoing.send(message).is_err() {
             return Err(CallError::SessionGone { method, reason: GoneReason::BrowserGone });
         }
@@ -210,6 +238,7 @@ impl Connection {
 
     /// Takes one message off the wire. Answers are delivered here, events handed to `on_event`.
     pub(crate) fn arrive(&self, message: &Bytes, on_event: impl FnOnce(Arrived<'_>)) {
+        self.tapped(Direction::Received, message);
         let envelope: Envelope<'_> = match serde_json::from_slice(message) {
             Ok(envelope) => envelope,
             Err(error) => {

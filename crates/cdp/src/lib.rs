@@ -45,6 +45,7 @@ pub mod wire;
 
 pub use browser::{Browser, BrowserVersion, ContextId};
 pub use browser_events::{BrowserEvent, BrowserEvents, DownloadState};
+pub use connection::{Direction, WireTap};
 pub use discover::{ChromeBinary, DiscoverError, PlaceKind, SearchPlaces, find_chrome};
 pub use domain::Domain;
 pub use emulate::EmulationError;

@@ -28,11 +28,11 @@ pub(crate) use groups::{
     BrowserArgs, ContainmentArgs, EngineArgs, GroundArgs, PolicyArgs, RunOptions, SessionName, SessionOptions,
     WatchArgs, Wire,
 };
-pub(crate) use values::{PlannerArg, Price};
+pub(crate) use values::{Aspects, PlannerArg, Price};
 
 use values::{
-    age, credential, dialect, document, duration, field_credential, format, planner, price, redaction, scope, shard,
-    share, size, url_parser,
+    age, aspects, credential, dialect, document, duration, field_credential, format, planner, price, redaction, scope,
+    shard, share, size, url_parser,
 };
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, ModelError};
@@ -419,6 +419,9 @@ pub(crate) struct ReplayArgs {
     /// found; can be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
+    /// Parts by which requests are compared: method, url, status and body; bodies where both runs have --record-network
+    #[arg(long, value_name = "PARTS", default_value = "method,url,status", value_parser = aspects)]
+    pub(crate) requests: Aspects,
     /// Enter a secret in a step whose text is not in the log; steps count from 1; can be repeated
     #[arg(long, value_name = "STEP=SECRET", value_parser = credential)]
     pub(crate) credential: Vec<(u32, CredentialRef)>,
@@ -454,7 +457,7 @@ pub(crate) struct MinimizeArgs {
 }
 
 /// Options that concern a run and not what it does.
-const NOT_REPEATED: [&str; 5] = ["out", "record", "record_network", "chrome", "headed"];
+const NOT_REPEATED: [&str; 6] = ["out", "record", "record_cdp", "record_network", "chrome", "headed"];
 
 /// The options of a run that differ from their defaults, as flags with absolute paths.
 fn stated(matches: &ArgMatches, configured: &BTreeSet<String>) -> Vec<String> {
@@ -502,7 +505,10 @@ pub(crate) struct TestArgs {
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Accept drift: recordings of cases that passed are changed to fit the page
+    /// Write the results as one page of HTML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Accept drift and other differences: recordings of cases that passed are changed to fit the page
     #[arg(long)]
     pub(crate) update: bool,
     /// Page that the URLs of the suite are relative to, instead of its own

@@ -39,7 +39,7 @@ use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::results;
 use crate::text::{plain, plain_lines, with_sources};
-use crate::traffic::{self, Offline, Traffic};
+use crate::traffic::{self, Offline, Tapped, Traffic};
 use crate::wait_for::WaitFor;
 use crate::watch;
 
@@ -187,7 +187,8 @@ impl Job {
         Self {
             work: Work::Replay(Box::new(recording.plan.clone())),
             recall: known.fold(Recall::default(), |recall, (target, former)| {
-                recall.knowing(target, former.fingerprint, former.locators)
+                let place = former.place(recording.plan.candidates.get(&target));
+                recall.knowing(target, former.fingerprint, former.locators, place)
             }),
             ..Self::plan(recording.plan.clone(), secrets, recording.url.clone())
         }
@@ -242,7 +243,11 @@ pub(crate) async fn drive(
         None => None,
     };
     options.record |= view.is_some();
-    let fixtures = job.fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
+    let volatile = ground::volatile([policy.volatile()])?;
+    let with_rules =
+        |(dir, rules): &'_ (RunDir, FixtureRules)| (dir.clone(), FixtureRules { volatile, ..rules.clone() });
+    let fixtures = job.fixtures.as_ref().map(with_rules);
+    let fixtures = fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
     let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
     let reach = reach(&policy, &job.work);
     let tab = match kept {
@@ -281,6 +286,14 @@ pub(crate) struct Ready {
 impl Ready {
     pub(crate) fn run_id(&self) -> &RunId {
         &self.run_id
+    }
+
+    pub(crate) fn dir(&self) -> &RunDir {
+        &self.dir
+    }
+
+    pub(crate) fn redactor(&self) -> Arc<ValueRedactor> {
+        self.redactor.clone()
     }
 
     pub(crate) fn new(options: &RunOptions) -> Result<Self, Refusal> {
@@ -363,6 +376,7 @@ pub(crate) async fn perform(
         Some(narrator) => builder.listener(narrator),
         None => builder,
     };
+    let _tapped = Tapped::begin(options, &dir, tab, redactor.clone())?;
     let mut agent =
         builder.build().await.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))?;
     let request = RunRequest {

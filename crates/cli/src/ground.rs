@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use cuebook_datalayer::traffic::Volatile;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::policy::{Outside, Policy, PolicyFile};
+use cuebook_grammar::policy::{Outside, Policy, PolicyFile, VolatileParts};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::wire::ShortText;
 
@@ -75,6 +76,12 @@ fn with_file(path: &Path, policy: Policy) -> Result<Policy, Refusal> {
         *list = spellings(&declared).map_err(&refuse)?;
     }
     policy.with_file(&file).map_err(|error| refuse(error.to_string()))
+}
+
+/// The rules for volatile parts that files state.
+pub(crate) fn volatile<'a>(parts: impl IntoIterator<Item = &'a VolatileParts>) -> Result<Volatile, Refusal> {
+    Volatile::new(parts)
+        .map_err(|error| Refusal::invalid(ErrorCode::InvalidPolicy, plain(&format!("volatile: {error}"))))
 }
 
 /// Opens directories for reading and uploads.

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use cuebook::network::drift::Drifter;
 use cuebook::network::traffic::{Recorder, Replayer};
 use cuebook::{Tab, fresh};
-use cuebook_datalayer::RunDir;
+use cuebook_cdp::{Browser, Direction};
 use cuebook_datalayer::traffic::{FixtureRules, Fixtures, Setting, TrafficLog};
+use cuebook_datalayer::{CdpLog, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::Redactor;
 use cuebook_repair::now_ms;
@@ -86,11 +87,17 @@ impl Traffic {
         if !options.record_network {
             return Ok(Self::Live);
         }
-        let viewport = options.session.browser.viewport.unwrap_or(VIEWPORT);
-        let mut setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
-        let pages = &options.session.browser.pages;
-        setting.timezone = pages.timezone.clone().unwrap_or(setting.timezone);
-        setting.locale = pages.locale.clone().unwrap_or(setting.locale);
+        let setting = match options.session.browser.wire.setting.take() {
+            Some(of_recording) => of_recording,
+            None => {
+                let viewport = options.session.browser.viewport.unwrap_or(VIEWPORT);
+                let mut setting = Setting::new(fresh::seed().map_err(Refusal::no_randomness)?, now_ms(), viewport);
+                let pages = &options.session.browser.pages;
+                setting.timezone = pages.timezone.clone().unwrap_or(setting.timezone);
+                setting.locale = pages.locale.clone().unwrap_or(setting.locale);
+                setting
+            }
+        };
         let log = TrafficLog::create(dir, &setting, Some(redactor))
             .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
         options.session.browser.wire.setting = Some(setting);
@@ -108,6 +115,38 @@ impl Traffic {
                 .map(|replayer| Running::Replaying(replayer, fixtures)),
         };
         begun.map_err(|error| Refusal::unusable(ErrorCode::NoBrowser, with_sources(&error)))
+    }
+}
+
+/// Keeps the messages between us and a run's browser, until it is dropped.
+pub(crate) struct Tapped<'a> {
+    browser: &'a Browser,
+    _log: CdpLog,
+}
+
+impl<'a> Tapped<'a> {
+    /// Begins, if the flags ask for it.
+    pub(crate) fn begin(
+        options: &RunOptions,
+        dir: &RunDir,
+        tab: &'a Tab,
+        redactor: Arc<dyn Redactor>,
+    ) -> Result<Option<Self>, Refusal> {
+        if !options.record_cdp {
+            return Ok(None);
+        }
+        let log = CdpLog::create(dir, redactor)
+            .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
+        let write = log.writer();
+        let tap = move |direction, message: &[u8]| write(direction == Direction::Sent, now_ms(), message);
+        tab.browser.tap(Some(Arc::new(tap)));
+        Ok(Some(Self { browser: &tab.browser, _log: log }))
+    }
+}
+
+impl Drop for Tapped<'_> {
+    fn drop(&mut self) {
+        self.browser.tap(None);
     }
 }
 

@@ -10,6 +10,7 @@
 
 pub mod artifact;
 mod artifact_name;
+pub mod cdp_log;
 pub mod error;
 pub mod film;
 pub mod html;
@@ -28,6 +29,7 @@ pub mod run_dir;
 pub mod traffic;
 
 pub use artifact::ArtifactStore;
+pub use cdp_log::CdpLog;
 pub use error::{DataError, Unreplayable};
 pub use judge::{Difference, Judgement, judge};
 pub use known_plans::KnownPlans;

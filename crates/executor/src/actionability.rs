@@ -9,7 +9,7 @@ use cuebook_cdp::FrameId;
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::geometry::{Point, Rect};
 use cuebook_grammar::id::NodeKey;
-use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::outcome::{Cause, Selectors, Stage, StepFailure};
 use cuebook_probe::{ProbeError, ProbeWorld};
 use serde_json::json;
 
@@ -54,6 +54,7 @@ impl StepRun<'_> {
     pub(crate) async fn ready(&mut self, target: &Target<Resolved>, need: Need, by: Instant) -> Part<Ready> {
         let key = &target.key;
         let ready = |spot| target.clone().ready(spot);
+        let need = Need { selectors: self.evidence.selectors.is_none(), ..need };
         let mut tries = Tries::default();
         loop {
             let world = self.world_of(key, Stage::Actionability).await?;
@@ -81,6 +82,10 @@ impl StepRun<'_> {
             if is_main {
                 self.evidence.target_box.get_or_insert(answer.rect);
             }
+            if let Some(selectors) = answer.selectors {
+                let point = selectors.point.filter(|_| is_main);
+                self.evidence.selectors.get_or_insert(Selectors { point, ..selectors });
+            }
             if is_main || !need.scroll {
                 return Ok(ready(Spot { point: local, rect: answer.rect, receiver, world, clock }));
             }
@@ -106,6 +111,7 @@ impl StepRun<'_> {
                 y: 0.0,
                 rect: Rect::default(),
                 receiver: None,
+                selectors: None,
                 now: None,
             }),
             Err(error) => Err(probe_stop(error, Stage::Actionability)),

@@ -266,6 +266,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
             ground,
             until,
             evidence: Evidence::default(),
+            portrait: None,
             seen,
             ledger: &mut self.ledger,
             denials: &*self.denials,

@@ -92,6 +92,8 @@ pub(crate) struct StepRun<'a> {
     pub(crate) until: Instant,
     pub(crate) lanes: Lanes<'a>,
     pub(crate) evidence: Evidence,
+    /// Picture of the main target, as PNG, until it is stored.
+    pub(crate) portrait: Option<Vec<u8>>,
     pub(crate) seen: Seen<'a>,
     /// Values that the run entered before this step.
     pub(crate) ledger: &'a mut Ledger,

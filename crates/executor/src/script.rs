@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::geometry::{Point, Rect};
-use cuebook_grammar::outcome::Problem;
+use cuebook_grammar::outcome::{Problem, Selectors};
 use cuebook_probe::Extension;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ pub(crate) struct Need {
     pub(crate) drag: bool,
     /// A label may receive the event for a control that is hidden behind it.
     pub(crate) stand_in: bool,
+    /// The answer has its selectors.
+    pub(crate) selectors: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) position: Option<Point>,
 }
@@ -81,6 +83,8 @@ pub(crate) struct Readiness {
     pub(crate) rect: Rect,
     #[serde(default)]
     pub(crate) receiver: Option<u64>,
+    #[serde(default)]
+    pub(crate) selectors: Option<Selectors>,
     /// When it answered, on the clock of its document.
     #[serde(default)]
     pub(crate) now: Option<f64>,

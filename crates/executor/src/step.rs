@@ -19,7 +19,7 @@ use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
 use crate::actionability::Ready;
-use crate::actions::ActResult;
+use crate::actions::{ActResult, stored};
 use crate::activity::dialog_fact;
 use crate::error::ExecutorError;
 use crate::hit_target::Sealed;
@@ -102,11 +102,14 @@ impl StepRun<'_> {
                 is_first == IsFirst::Yes || self.seen.activity.new_document || !self.looks_successful(&ended, &awaited)
             }
         };
+        if let Some(portrait) = self.portrait.take() {
+            self.evidence.artifacts.push(stored(artifacts, ArtifactKind::ScreenshotTarget, portrait).await?);
+        }
         if wants_picture {
             let after = self.picture(ArtifactKind::ScreenshotAfter, artifacts).await?;
             self.evidence.artifacts.extend(after);
         }
-        if !self.looks_successful(&ended, &awaited) {
+        if self.options.screenshots == ScreenshotMode::Every || !self.looks_successful(&ended, &awaited) {
             self.leave_behind(artifacts).await?;
         }
         self.evidence.effects = effects;
@@ -198,6 +201,9 @@ impl StepRun<'_> {
         };
         let main = self.resolve(&target, by).await?;
         self.keep_around(&main).await;
+        if self.options.screenshots == ScreenshotMode::Every {
+            self.portrait = self.portray(&main).await;
+        }
         self.evidence.timings.resolve_ms =
             self.evidence.timings.resolve_ms.saturating_add(between(begun, Instant::now()));
         self.main = Some(main.clone());

@@ -37,6 +37,14 @@ pub enum ExportError {
         /// Description of the folder's content.
         seen: String,
     },
+    /// The format cannot do without what would be removed.
+    #[error("--to {format} cannot be redacted (--redact {redaction}): without its texts, nothing could be replayed")]
+    Redaction {
+        /// The format that was asked for.
+        format: &'static str,
+        /// The redaction that was asked for.
+        redaction: &'static str,
+    },
     /// A run was exported together with others while it was not complete.
     #[error(
         "run {run} has changed since it was exported, and not all runs that are in {part} with it are given (give them all, or --rewrite)"

@@ -12,7 +12,7 @@ use crate::mind2web::Mind2Web;
 use crate::source::RunSource;
 use crate::steplog::StepLog;
 use crate::training::{Dataset, Examples, Preferences};
-use crate::{har, otlp, parquet, playwright};
+use crate::{har, otlp, parquet, playwright, recording};
 
 /// Exports runs. `progress` hears after each run how many were read, and of how many. Blocks.
 ///
@@ -47,6 +47,7 @@ pub fn export(
         Format::HuggingFace => job.lines(&found, "README.md", &mut Dataset::default())?,
         Format::PlaywrightTrace => job.each(&found, "zip", &playwright::trace)?,
         Format::PlaywrightTest => job.each(&found, "spec.ts", &playwright::test)?,
+        Format::Recording => recording::export(&mut job, &found)?,
         Format::Har => job.each(&found, "har", &har::archive)?,
         Format::Otlp => job.each(&found, "otlp.jsonl", &otlp::trace)?,
         Format::Mind2Web => job.lines(&found, "mind2web.jsonl", &mut Mind2Web::default())?,

@@ -36,6 +36,8 @@ words! {
         PlaywrightTrace = "playwright-trace",
         /// One test a run, for Playwright's runner.
         PlaywrightTest = "playwright-test",
+        /// One recording a run: its plan with ways to find each target, and what came of each step.
+        Recording = "recording",
         /// One HTTP archive a run.
         Har = "har",
         /// One action a line, with the fields of Multimodal-Mind2Web.

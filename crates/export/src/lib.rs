@@ -29,6 +29,7 @@ mod mind2web;
 mod otlp;
 mod parquet;
 mod playwright;
+mod recording;
 mod redaction;
 #[cfg(feature = "remote")]
 mod remote;

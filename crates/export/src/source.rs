@@ -99,6 +99,10 @@ impl Pages {
 }
 
 impl RunSource {
+    pub(crate) fn dir(&self) -> &RunDir {
+        &self.dir
+    }
+
     /// Reads the first and the last line of its log.
     ///
     /// # Errors

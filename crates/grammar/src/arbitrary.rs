@@ -194,7 +194,7 @@ structs! {
         strategy, frame = seldom(), within = seldom(), has_text, has_not_text, has = seldom(), has_not = seldom(),
         visible, nth,
     }
-    Step { action, pre, post, timeout_ms, explanation, estimated_risk, confidence, }
+    Step { action, pre, post, undo = Just(Vec::new()), timeout_ms, explanation, estimated_risk, confidence, }
     PlanContext { task, allowed_domains, viewport, }
     PlanDraft {
         version = version(PLAN_VERSION), context, candidates, goal, goal_reason, steps, plan_id,
@@ -259,6 +259,7 @@ structs! {
     DeniedRequest { listener, sequence, ts_ms, method, host, port, rule, url, }
     Problem { kind, message, }
     ArtifactRef { kind, sha256, media_type, bytes, path, }
+    Selectors { id, name, css, xpath, aria_label, text, point, }
     Timings { resolve_ms, actionable_ms, act_ms, post_ms, }
 
     Execution { ts_ms, duration_ms, timings, cdp, }
@@ -268,7 +269,7 @@ structs! {
         schema_version = version(RECORD_VERSION), run_id, step_index, plan_index, origin, attempt, planning, plan_id,
         action,
         candidates, observation, url, risk, effect_class, pre_check, pre_facts, execution, post_check, post_facts, effects,
-        target_box, artifacts, result, failure, data, input_sent, no_observed_effect,
+        target_box, selectors, artifacts, result, failure, data, input_sent, no_observed_effect,
     }
     PlanningRecord { schema_version = version(RECORD_VERSION), run_id, planning_index, ts_ms, observation, call, }
     PlanningCall {

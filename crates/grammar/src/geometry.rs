@@ -34,6 +34,13 @@ impl Rect {
         Point { x: self.x + self.width / 2.0, y: self.y + self.height / 2.0 }
     }
 
+    /// Returns `true` if the point lies in the box; its right and lower edges are outside.
+    #[must_use]
+    pub fn contains(&self, point: Point) -> bool {
+        let within = |at: f64, from: f64, length: f64| at >= from && at < from + length;
+        within(point.x, self.x, self.width) && within(point.y, self.y, self.height)
+    }
+
     /// Returns `true` if the box has an area.
     #[must_use]
     pub fn has_area(&self) -> bool {

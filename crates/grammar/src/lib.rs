@@ -16,6 +16,7 @@ pub mod id;
 pub mod role;
 pub mod secret;
 pub mod text_match;
+mod undo;
 pub mod verdict;
 
 pub mod act;

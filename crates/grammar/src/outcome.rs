@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::action::{Action, ActionKind};
 use crate::condition::Condition;
 use crate::facts::{DialogFact, DownloadFact, Facts, RequestFact};
-use crate::geometry::Rect;
+use crate::geometry::{Point, Rect};
 use crate::id::{PageId, TargetRef};
 use crate::policy::Rule;
 use crate::render::{cut, one_line};
@@ -494,6 +494,34 @@ pub struct Timings {
     pub post_ms: u32,
 }
 
+/// Selectors by which other tools would find the element that a step acted on, where it has them; each text of at most
+/// 200 characters. Nothing is found by them but, at last and in a replay, by the point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Selectors {
+    /// Its `id` attribute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its `name` attribute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// CSS path from the nearest element with a unique id; none within shadow roots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub css: Option<String>,
+    /// XPath 1.0 from the root of its document; none within shadow roots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xpath: Option<String>,
+    /// Its `aria-label` attribute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aria_label: Option<String>,
+    /// Its text; none of a field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Middle of its box in CSS pixels of the page, from its beginning; only in the main frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub point: Option<Point>,
+}
+
 /// Evidence that was gathered while a step ran, whether it succeeded or not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -524,6 +552,9 @@ pub struct Evidence {
     /// Box of what receives the input, in the tab's viewport, when it was ready for it; absent outside of the main frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_box: Option<Rect>,
+    /// Selectors of that element.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selectors: Option<Selectors>,
     /// Files stored for the step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactRef>,

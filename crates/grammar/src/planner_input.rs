@@ -22,11 +22,11 @@ use crate::deadline::millis;
 use crate::effect::EffectClass;
 use crate::id::{CandidateId, CredentialRef};
 use crate::observation::Observation;
-use crate::outcome::Judged;
+use crate::outcome::{Judged, StepFailure};
 use crate::plan::Violation;
 use crate::policy::Policy;
 use crate::profile::Profile;
-use crate::record::Failure;
+use crate::record::{CaseRun, Failure};
 use crate::render::{self, Overflow, TextOptions};
 use crate::risk::RiskClass;
 use crate::role::Role;
@@ -35,7 +35,7 @@ use crate::step::{RiskLevel, Step};
 
 /// The version of the document. The major version is raised when an older reader would misread it, the minor version
 /// when a member is added.
-pub const PLANNER_INPUT_VERSION: &str = "1.2";
+pub const PLANNER_INPUT_VERSION: &str = "1.3";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, PLANNER_INPUT_VERSION)
@@ -44,12 +44,15 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The input of a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerInput {
-    /// The version of this document: `1.2`. A later minor version may have further members.
+    /// The version of this document: `1.3`. A later minor version may have further members.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
     /// The task, in words.
     pub goal: String,
+    /// The test case that the task belongs to, and by which the result will be judged. Since 1.3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_case: Option<TestCase>,
     /// The page that is open before the planner.
     pub context: PlannerContext,
     /// How much happens without asking.
@@ -66,6 +69,9 @@ pub struct PlannerInput {
     /// The conditions of the failed step that did not hold, judged again on this page. Since 1.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_now: Vec<Judged>,
+    /// Steps that lead back to where the failed step began, where nothing was sent to a server. Since 1.3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways_back: Vec<Step>,
     /// Memory of the planner: its state, its note, and known plans.
     pub memory: PlannerMemory,
     /// The questions that the user answered.
@@ -96,6 +102,24 @@ pub struct PlannerInput {
 
 const fn is_none(count: &u32) -> bool {
     *count == 0
+}
+
+/// Test case of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestCase {
+    /// Its name in the suite.
+    pub name: String,
+    /// Its importance in one word, such as `critical`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Conditions that must hold in the end, in words.
+    pub expect: Vec<String>,
+}
+
+impl TestCase {
+    fn of(case: &CaseRun) -> Self {
+        Self { name: case.name.clone(), priority: case.priority.clone(), expect: case.expect.clone() }
+    }
 }
 
 /// Context of a planner: the page that is open, and its picture.
@@ -258,6 +282,7 @@ impl PlannerInput {
         Self {
             schema_version: PLANNER_INPUT_VERSION.to_owned(),
             goal: request.task.to_owned(),
+            test_case: request.case.map(TestCase::of),
             context: PlannerContext { page: PlannerPage::of(request.observation), visual: None },
             capability_profile: request.policy.profile(),
             tool_catalog: tools(request.policy),
@@ -269,6 +294,7 @@ impl PlannerInput {
                 facts: failure.facts.clone(),
             }),
             failed_now: request.failed_now.to_vec(),
+            ways_back: request.failure.map(StepFailure::ways_back).unwrap_or_default(),
             memory: PlannerMemory {
                 state: request.state.cloned(),
                 note: request.memory.map(str::to_owned),
@@ -452,8 +478,10 @@ mod tests {
     use super::*;
     use crate::action::{AskUser, Click};
     use crate::condition::Condition;
-    use crate::outcome::{Cause, Stage, StepFailure};
+    use crate::id::RunId;
+    use crate::outcome::{Cause, Stage};
     use crate::policy::{PolicyFile, RegisteredAction};
+    use crate::record::{CasePart, CaseRun};
     use crate::sample;
     use crate::seam::RemainingBudget;
     use crate::verdict::Verdict;
@@ -484,6 +512,15 @@ mod tests {
             latency_ms: None,
         }];
         let exemplars = [Exemplar { task: "Log in".into(), steps: Vec::new(), likeness: 0.9 }];
+        let case = CaseRun {
+            id: RunId::new("r1"),
+            suite: "shop".to_owned(),
+            name: "Log in".to_owned(),
+            attempt: 1,
+            part: CasePart::Steps,
+            priority: Some("critical".to_owned()),
+            expect: vec!["the URL matches \"/home\"".to_owned()],
+        };
         let request = PlanRequest {
             history: &history,
             failure: Some(&failure),
@@ -493,6 +530,7 @@ mod tests {
             failed_now: &failed_now,
             now_ms: Some(1_709_164_800_000),
             left: Some(RemainingBudget { plans: 7, time: Duration::from_secs(90) }),
+            case: Some(&case),
             ..PlanRequest::new("Log in as ann", &page, &policy)
         };
         let violation = Violation::new(crate::plan::ViolationCode::UnknownTarget, "/steps/0/targetRef", "saw c9");
@@ -513,7 +551,7 @@ mod tests {
         // Schemas of tools are judged below; here they would hide the rest.
         input.tool_catalog.retain(|tool| matches!(tool.name.as_str(), "click" | "finish" | "remind"));
         let text = format!("{}\n", serde_json::to_string_pretty(&input).unwrap());
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.2.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.3.json");
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")).unwrap();
             std::fs::write(path, &text).unwrap();
@@ -523,7 +561,7 @@ mod tests {
         assert_eq!(wire::read::<PlannerInput>(wire::parse(&text).unwrap()).unwrap(), input);
         let validator = jsonschema::draft202012::new(&crate::schema_of(crate::Document::PlannerInput)).unwrap();
         assert!(validator.is_valid(&serde_json::to_value(document()).unwrap()));
-        let other = text.replace("\"schema_version\": \"1.2\"", "\"schema_version\": \"2.0\"");
+        let other = text.replace("\"schema_version\": \"1.3\"", "\"schema_version\": \"2.0\"");
         let error = wire::read::<PlannerInput>(wire::parse(&other).unwrap()).unwrap_err();
         assert!(error.message.contains("version `2.0` cannot be read, only 1.x"), "{error}");
     }

@@ -36,7 +36,7 @@ use crate::step::RiskLevel;
 use crate::wire::{ShortText, words};
 
 use address::{is_metadata, is_private, is_private_ip};
-pub use file::{ActionEntry, BadPolicy, Otherwise, PolicyFile, Rate, Roots};
+pub use file::{ActionEntry, BadPolicy, Otherwise, PolicyFile, Rate, Roots, VolatileParts};
 pub use load::Opening;
 pub use origin::{BadOriginRule, OriginRule};
 pub use outside::{BadCommand, CommandLine, CommandRule, Outside, words as command_words};
@@ -240,6 +240,7 @@ pub struct Policy {
     gate: Option<Gate>,
     requests: Vec<requests::RequestRule>,
     permissions: Vec<PagePermission>,
+    volatile: VolatileParts,
     /// On each origin; absent: no limit.
     rate: Rate,
 }
@@ -281,6 +282,7 @@ impl Policy {
             gate: None,
             requests: Vec::new(),
             permissions: Vec::new(),
+            volatile: VolatileParts { query: Vec::new(), body: Vec::new() },
             rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
         }
     }
@@ -294,6 +296,12 @@ impl Policy {
         let url = self.page_url(url)?;
         self.start = Some(url);
         Ok(self)
+    }
+
+    /// Parts of requests and answers that are other ones in each run.
+    #[must_use]
+    pub const fn volatile(&self) -> &VolatileParts {
+        &self.volatile
     }
 
     /// The page that the run starts on.

@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::geometry::Rect;
 use crate::id::{ObservationId, RunId, TargetRef};
 use crate::locator::Locator;
-use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Late, Stage, Timings};
+use crate::outcome::{ArtifactRef, Cause, EffectRecord, FailureFacts, Judged, Late, Selectors, Stage, Timings};
 use crate::planning::PlanningCall;
 use crate::risk::RiskClass;
 use crate::step::Step;
@@ -25,7 +25,7 @@ use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.10";
+pub const RECORD_VERSION: &str = "1.11";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)
@@ -235,6 +235,9 @@ pub struct StepRecord {
     /// Box of what received its input, in the tab's viewport, when it was ready for it; absent outside of the main frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_box: Option<Rect>,
+    /// Selectors of the element that received its input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selectors: Option<Selectors>,
     /// Files stored for the step.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
@@ -404,6 +407,12 @@ pub struct CaseRun {
     pub attempt: u32,
     /// Part of the case that was run.
     pub part: CasePart,
+    /// Importance of the case in one word, such as `critical`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Conditions that must hold in the end, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<String>,
 }
 
 /// A part of a test case.

@@ -42,6 +42,7 @@ impl Step {
         for condition in step.pre.iter_mut().chain(&mut step.post) {
             *condition = condition.redacted(is_sensitive, key);
         }
+        step.undo = step.undo.iter().map(|undo| undo.redacted(is_sensitive, key)).collect();
         step
     }
 }

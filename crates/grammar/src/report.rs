@@ -70,6 +70,8 @@ error_codes! {
     runs {
         /// The run was interrupted.
         Interrupted,
+        /// A replay of a test case made other requests, or looks otherwise, than when it was recorded.
+        DiffersFromRecording,
         /// The planner repeats the same action on a page in the same state.
         Stuck,
         /// The planner has no plan for the page.

@@ -27,7 +27,7 @@ use crate::outcome::{
 use crate::plan::{BoundStep, PlanDraft};
 use crate::planning::PlanningCall;
 use crate::policy::{Policy, RegisteredAction};
-use crate::record::{EventRecord, PlanningRecord, RecordedTarget, RunEnd, RunHeader, StepIntent, StepRecord};
+use crate::record::{CaseRun, EventRecord, PlanningRecord, RecordedTarget, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
@@ -164,6 +164,8 @@ pub struct PlanRequest<'a> {
     pub now_ms: Option<u64>,
     /// Remaining budgets of the run; `None` if it has none.
     pub left: Option<RemainingBudget>,
+    /// The test case that the task belongs to, by which the result will be judged.
+    pub case: Option<&'a CaseRun>,
 }
 
 /// The most characters of [`PlanRequest::memory`].
@@ -206,6 +208,7 @@ impl<'a> PlanRequest<'a> {
             failed_now: &[],
             now_ms: None,
             left: None,
+            case: None,
         }
     }
 }
@@ -810,6 +813,8 @@ words! {
         ScreenshotAfter = "screenshotAfter",
         /// A picture that a step requested.
         Screenshot = "screenshot",
+        /// The target of the step before its input.
+        ScreenshotTarget = "screenshotTarget",
         /// Part of the accessibility tree.
         AxSubtree = "axSubtree",
         /// Changes in the document.

@@ -36,6 +36,10 @@ pub struct Step {
     /// Conditions that must have come true after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post: Vec<Condition>,
+    /// Steps that undo it, run in their order where a postcondition failed and no repair helped; never after a destructive
+    /// step. They state no `undo` themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<Step>,
     /// Time limit of the whole step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Millis>,
@@ -56,6 +60,7 @@ impl From<Action> for Step {
             action,
             pre: Vec::new(),
             post: Vec::new(),
+            undo: Vec::new(),
             timeout_ms: None,
             explanation: None,
             estimated_risk: None,
@@ -66,9 +71,12 @@ impl From<Action> for Step {
 
 /// Upper bound of a step's preconditions, and of its postconditions.
 pub const MAX_CONDITIONS: usize = 20;
+/// Upper bound of the steps that undo one.
+pub const MAX_UNDO: usize = 5;
 
 const PRE: &str = "pre";
 const POST: &str = "post";
+const UNDO: &str = "undo";
 const TIMEOUT: &str = "timeoutMs";
 const EXPLANATION: &str = "explanation";
 const RISK: &str = "estimatedRisk";
@@ -83,6 +91,7 @@ impl Step {
         Ok(Self {
             pre: conditions(&mut object, PRE)?,
             post: conditions(&mut object, POST)?,
+            undo: undo(&mut object)?,
             timeout_ms: wire::take(&mut object, TIMEOUT)?,
             explanation: wire::take(&mut object, EXPLANATION)?,
             estimated_risk: wire::take(&mut object, RISK)?,
@@ -106,6 +115,7 @@ impl Step {
     pub fn retarget(&mut self, rewrite: &dyn Fn(&TargetRef) -> TargetRef) {
         self.action.retarget(rewrite);
         self.pre.iter_mut().chain(&mut self.post).for_each(|condition| condition.retarget(rewrite));
+        self.undo.iter_mut().for_each(|step| step.retarget(rewrite));
     }
 }
 
@@ -116,6 +126,18 @@ fn conditions(object: &mut Object, field: &str) -> Result<Vec<Condition>, ReadEr
         return Err(ReadError::new(message).under(field));
     }
     Ok(list)
+}
+
+fn undo(object: &mut Object) -> Result<Vec<Step>, ReadError> {
+    let steps: Vec<Step> = wire::take(object, UNDO)?.unwrap_or_default();
+    if steps.len() > MAX_UNDO {
+        let message = format!("{} steps are more than the limit of {MAX_UNDO}", steps.len());
+        return Err(ReadError::new(message).under(UNDO));
+    }
+    if steps.iter().any(|step| !step.undo.is_empty()) {
+        return Err(ReadError::new("a step that undoes another one cannot be undone itself").under(UNDO));
+    }
+    Ok(steps)
 }
 
 impl<'de> Deserialize<'de> for Step {
@@ -133,12 +155,15 @@ impl JsonSchema for Step {
         let condition = generator.subschema_for::<Condition>();
         let list =
             schemars::json_schema!({ "type": ["array", "null"], "items": condition, "maxItems": MAX_CONDITIONS });
+        let own = generator.subschema_for::<Self>();
+        let undo = schemars::json_schema!({ "type": ["array", "null"], "items": own, "maxItems": MAX_UNDO });
         let variants: Vec<Schema> = Action::variant_schemas(generator)
             .into_iter()
             .map(|mut schema| {
                 let fields = vec![
                     (PRE, list.clone()),
                     (POST, list.clone()),
+                    (UNDO, undo.clone()),
                     (TIMEOUT, generator.subschema_for::<Option<Millis>>()),
                     (EXPLANATION, generator.subschema_for::<Option<ShortText>>()),
                     (RISK, generator.subschema_for::<Option<RiskLevel>>()),

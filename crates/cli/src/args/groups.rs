@@ -191,9 +191,14 @@ pub(crate) struct SessionOptions {
 /// Options of a run.
 #[derive(Args, Clone)]
 pub(crate) struct RunOptions {
-    /// Take screenshots before and after every step
+    /// Keep for every step what is kept of a failed one: screenshots before and after it and of its target, the
+    /// accessible structure around the target, and its changes
     #[arg(long)]
     pub(crate) record: bool,
+    /// Keep the messages between Cuebook and the browser, as `cdp.jsonl` in the folder of the run, without what is typed,
+    /// bodies, cookies and values of header fields
+    #[arg(long)]
+    pub(crate) record_cdp: bool,
     /// Record the network traffic with its bodies, for `replay --offline`. Pages get fixed randomness, a clock that moves
     /// with their timers, and UTC and en-US unless flags set others
     #[arg(long, conflicts_with_all = ["cdp", "device", "geolocation", "color_scheme"])]

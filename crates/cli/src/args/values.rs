@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use cuebook::{ColorScheme, Device, Engine};
+use cuebook_datalayer::replay::{Aspect, BadAspects};
 use cuebook_decoding::emit::Target;
 use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
@@ -30,6 +31,14 @@ pub(crate) fn field_credential(text: &str) -> Result<(String, CredentialRef), St
 pub(crate) fn shard(text: &str) -> Result<(u32, u32), String> {
     let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
     parts.filter(|(part, of)| (1..=*of).contains(part)).ok_or_else(|| format!("{text:?} is not a part such as 1/3"))
+}
+
+/// Parts by which requests are compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Aspects(pub(crate) Vec<Aspect>);
+
+pub(crate) fn aspects(text: &str) -> Result<Aspects, BadAspects> {
+    Aspect::read_list(text).map(Aspects)
 }
 
 /// Price of a model, in any currency.
@@ -86,6 +95,7 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
             Format::Preferences => "Pairs of a step that failed and the one that worked on the same page",
             Format::PlaywrightTrace => "One trace a run, for `npx playwright show-trace`",
             Format::PlaywrightTest => "One test a run, for `npx playwright test`",
+            Format::Recording => "One recording a run: its plan, ways to find each target, and what came of each step",
             Format::Har => "One HTTP archive a run",
             Format::Mind2Web => "Actions with their candidates, as in Multimodal-Mind2Web",
             Format::Otlp => "OpenTelemetry spans of a run, its calls of models and its steps, as OTLP in JSON",

@@ -20,6 +20,7 @@ use crate::args::ReplayArgs;
 use crate::browser::fit_viewport;
 use crate::compose::{self, Job};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::ground;
 use crate::progress::{self, counted};
 use crate::text::{plain, plain_lines, with_sources};
 use crate::traffic::Offline;
@@ -51,11 +52,13 @@ pub(crate) async fn run(args: ReplayArgs, output: Output) -> Exit {
 
 async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     let likeness = Likeness::ignoring(&args.ignore)
-        .map_err(|error| Refusal::invalid(ErrorCode::Usage, format!("--ignore: {}", plain(&error.to_string()))))?;
+        .map_err(|error| Refusal::invalid(ErrorCode::Usage, format!("--ignore: {}", plain(&error.to_string()))))?
+        .comparing(args.requests.0);
     let dir = RunDir::open(&args.run).map_err(|error| unreadable(&error))?;
     let recorded = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
     let pictures = ArtifactStore::new(&dir, None);
-    let mut recording = recording(&recorded, &pictures, &args.credential)?;
+    let mut recording =
+        recording(&recorded, &pictures, &args.credential)?.with_traffic(&dir).map_err(|error| unreadable(&error))?;
     if let Some(url) = &args.url {
         recording = recording.starting_on(url);
     }
@@ -73,12 +76,14 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     if args.offline {
         job.fixtures = Some((dir.clone(), FixtureRules { is_strict: args.strict, ..FixtureRules::default() }));
     }
+    let policy = ground::policy(&options.session.policy, &[], recording.url.as_deref())?;
+    let likeness = likeness.without(ground::volatile([policy.volatile()])?);
     let ended = compose::drive(job, &options, output, None).await?;
     compose::conclude(&ended.report, output);
     let run = Run::read(&ended.dir.log_path()).map_err(|error| unreadable(&error))?;
-    let mut comparison = compare(&recording, Some(&recorded), &run, &likeness);
-    let now = ArtifactStore::new(&ended.dir, None);
-    comparison.add(compare_pictures(&recording, (&recorded, &pictures), (&run, &now), args.similarity));
+    let comparison = compare(&recording, &run, Some(&ended.dir), &likeness);
+    let mut comparison = comparison.map_err(|error| unreadable(&error))?;
+    comparison.add(compare_pictures(&recording, &pictures, (&run, &ended.dir), args.similarity));
     write(&ended.dir.path().join(COMPARISON), &comparison)?;
     let mut text = in_words(&comparison);
     let mut healed_plan = None;

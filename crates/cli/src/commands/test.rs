@@ -15,14 +15,14 @@ use std::time::Instant;
 
 use cuebook::Tab;
 use cuebook::secrets::Secrets;
-use cuebook_datalayer::Run;
-use cuebook_datalayer::replay::{Divergence, Likeness, Recording, compare};
+use cuebook_datalayer::replay::{Aspect, Divergence, DivergenceKind, Likeness, Recording, compare, compare_pictures};
+use cuebook_datalayer::{Run, RunDir};
 use cuebook_grammar::action::{Action, WaitFor};
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::Policy;
+use cuebook_grammar::policy::{Policy, VolatileParts};
 use cuebook_grammar::record::{CasePart, CaseRun};
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_grammar::secret::WireText;
@@ -34,7 +34,7 @@ use futures_util::{StreamExt as _, stream};
 
 use crate::args::{RunOptions, TestArgs};
 use crate::browser::fit_viewport;
-use crate::commands::replay::divergence_in_words;
+use crate::commands::replay::{divergence_in_words, unreadable};
 use crate::compose::{self, Job, Ready, perform};
 use crate::engines;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -44,6 +44,7 @@ use crate::interrupt::interrupt_on_signals;
 use crate::kept::{KeptBrowser, Turns};
 use crate::suite::{Case, CaseResult, Context, How, Recordings, Results, Status, Suite, junit};
 use crate::text::{plain, with_sources};
+use crate::traffic::Traffic;
 
 /// Time for an expectation to come true.
 const EXPECTATION: u32 = 5_000;
@@ -95,6 +96,7 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
             args: &args,
             suite: &name,
             recordings: &recordings,
+            volatile: &suite.volatile,
             interrupt: interrupt.clone(),
             browser: &browser,
             shared: None,
@@ -115,6 +117,10 @@ async fn tested(args: TestArgs, output: Output) -> Result<Exit, Refusal> {
     let stopped = refusals.into_iter().flatten().next();
     if let Some(path) = &args.junit {
         write_junit(path, &results)?;
+    }
+    if let Some(path) = &args.html {
+        let page = results.page(&cases.iter().map(|ripe| ripe.case).collect::<Vec<_>>(), &recordings);
+        fs::write(path, page).map_err(|error| cannot_write(path, &error))?;
     }
     if let Some(refusal) = stopped {
         return Err(refusal);
@@ -208,6 +214,8 @@ struct Stage<'a> {
     /// The name of the suite.
     suite: &'a str,
     recordings: &'a Recordings,
+    /// Parts of requests and answers that the suite leaves out.
+    volatile: &'a VolatileParts,
     interrupt: Interrupt,
     /// The browser that the cases have to themselves, each in a context of its own.
     browser: &'a KeptBrowser,
@@ -249,14 +257,17 @@ impl Stage<'_> {
     async fn run(&mut self, ripe: &Ripe<'_>, result: &mut CaseResult) -> Result<(), Refusal> {
         for _ in 0..=self.args.retries {
             result.attempts += 1;
+            let ready = Ready::new(&self.args.options)?;
+            let mut options = self.options(ripe);
+            let traffic = Traffic::new(&mut options, None, ready.dir(), ready.redactor())?;
             let tab = match self.shared.take() {
                 Some(tab) if ripe.case.context == Context::Shared => tab,
                 kept => {
                     self.shared = kept;
-                    self.open(ripe).await?
+                    self.browser.open(&options.session, ripe.policy.clone()).await?
                 }
             };
-            let ended = Box::pin(self.attempt(ripe, &tab, result)).await;
+            let ended = Box::pin(self.attempt(ripe, &tab, (ready, traffic, options), result)).await;
             let is_sound = matches!(&ended, Ok(None)) || matches!(&ended, Ok(Some(failed)) if failed.is_of_the_page);
             if ripe.case.context == Context::Shared && is_sound {
                 self.shared = Some(tab);
@@ -277,27 +288,43 @@ impl Stage<'_> {
         Ok(())
     }
 
-    async fn open(&self, ripe: &Ripe<'_>) -> Result<Tab, Refusal> {
+    /// The options of the steps of a case: its viewport, and evidence of what is compared.
+    fn options(&self, ripe: &Ripe<'_>) -> RunOptions {
         let mut options = self.args.options.clone();
         match &ripe.script {
-            Script::Recorded(recording) => fit_viewport(&mut options.session.browser, &recording.plan),
+            Script::Recorded(recording) => {
+                fit_viewport(&mut options.session.browser, &recording.plan);
+                options.session.browser.wire.setting =
+                    recording.recorded.as_ref().and_then(|recorded| recorded.setting.clone());
+            }
             Script::Given(draft) => fit_viewport(&mut options.session.browser, draft),
             Script::Planned => {}
         }
-        self.browser.open(&options.session, ripe.policy.clone()).await
+        options.record |= ripe.case.pictures.is_some();
+        options.record_network |= ripe.case.requests.contains(&Aspect::Body);
+        options
     }
 
     /// Runs the steps of a case, then judges what it expects. `None` if it passed.
-    async fn attempt(&self, ripe: &Ripe<'_>, tab: &Tab, result: &mut CaseResult) -> Result<Option<Failed>, Refusal> {
+    async fn attempt(
+        &self,
+        ripe: &Ripe<'_>,
+        tab: &Tab,
+        (ready, traffic, options): (Ready, Traffic, RunOptions),
+        result: &mut CaseResult,
+    ) -> Result<Option<Failed>, Refusal> {
         let job = self.job(ripe, result).await?;
-        let options = &self.args.options;
         let page = tab.page.clone();
-        let (report, page) = self.perform(job, ripe, tab, page, options, CasePart::Steps, result).await?;
+        let recording = traffic.begin(tab).await?;
+        let performed = self.perform(job, ripe, tab, page, (ready, &options), CasePart::Steps, result).await;
+        recording.end(true).await;
+        let (report, page) = performed?;
+        result.steps = result.runs.last().cloned();
         if let Some(failed) = failed(report)? {
             return Ok(Some(failed));
         }
-        let steps = result.runs.last().map(|run| self.read(ripe, run)).transpose()?;
-        let outcome = match steps {
+        let run = result.runs.last().map(|run| RunDir::open(run)).transpose().map_err(|error| unreadable(&error))?;
+        let outcome = match run.map(|run| self.read(ripe, &run)).transpose()? {
             Some(Err(failed)) => return Ok(Some(failed)),
             Some(Ok(outcome)) => outcome,
             None => Outcome::default(),
@@ -305,14 +332,18 @@ impl Stage<'_> {
         let options = RunOptions { no_repair: true, ..self.args.options.clone() };
         let secrets = compose::secrets(&options.session, Some(&ripe.case.url))?;
         let job = Job::plan(ripe.expectations.clone(), secrets, None);
-        let (report, _) = self.perform(job, ripe, tab, page, &options, CasePart::Expectations, result).await?;
+        let ready = (Ready::new(&options)?, &options);
+        let (report, _) = self.perform(job, ripe, tab, page, ready, CasePart::Expectations, result).await?;
         if let Some(failed) = failed(report)? {
             return Ok(Some(failed));
         }
         result.drift = outcome.drift;
-        if let Some(recording) = outcome.recording {
-            self.recordings.write(ripe.case, recording)?;
+        result.differences = outcome.differences;
+        if let Some((recording, run)) = outcome.recording {
+            self.recordings.write(ripe.case, recording, &run)?;
             result.recording = Some(self.recordings.path(ripe.case));
+        } else if !result.differences.is_empty() {
+            return Ok(Some(differing(&result.differences)));
         }
         Ok(None)
     }
@@ -347,17 +378,18 @@ impl Stage<'_> {
         ripe: &Ripe<'_>,
         tab: &Tab,
         page: PageId,
-        options: &RunOptions,
+        (ready, options): (Ready, &RunOptions),
         part: CasePart,
         result: &mut CaseResult,
     ) -> Result<(RunReport, PageId), Refusal> {
-        let ready = Ready::new(options)?;
         job.case = Some(CaseRun {
             id: result.first_run.get_or_insert_with(|| ready.run_id().clone()).clone(),
             suite: self.suite.to_owned(),
             name: ripe.case.name.clone(),
             attempt: result.attempts,
             part,
+            priority: Some(ripe.case.priority.as_str().to_owned()),
+            expect: ripe.case.expected(),
         });
         let (policy, interrupt) = (ripe.policy.clone(), self.interrupt.clone());
         let ended = Box::pin(perform(job, ready, tab, page, policy, interrupt, options, ALONE, None)).await?;
@@ -367,24 +399,26 @@ impl Stage<'_> {
 
     /// Makes the recording of the steps of a case, or compares them with the one that it has. What cannot be recorded
     /// failed: the next time, nothing could be replayed.
-    fn read(&self, ripe: &Ripe<'_>, run: &Path) -> Result<Result<Outcome, Failed>, Refusal> {
-        let unreadable =
-            |error: cuebook_datalayer::DataError| Refusal::unusable(ErrorCode::Unreadable, with_sources(&error));
-        let log = cuebook_datalayer::RunDir::open(run).map_err(unreadable)?.log_path();
-        let run = Run::read(&log).map_err(unreadable)?;
+    fn read(&self, ripe: &Ripe<'_>, dir: &RunDir) -> Result<Result<Outcome, Failed>, Refusal> {
+        let run = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
         if let Script::Recorded(recording) = &ripe.script {
-            let comparison = compare(recording, None, &run, &Likeness::default());
-            let drift: Vec<_> = comparison.drift().cloned().collect();
-            let recording = (!drift.is_empty() && self.args.update).then(|| recording.healed(&run)).flatten();
-            return Ok(Ok(Outcome { drift, recording }));
+            let differences = self.differences(ripe, recording, &run, dir)?;
+            let (drift, differences): (Vec<_>, Vec<_>) =
+                differences.into_iter().partition(|divergence| divergence.kind.is_drift());
+            let is_other = !drift.is_empty() || !differences.is_empty();
+            let healed = (is_other && self.args.update).then(|| recording.healed(&run)).flatten();
+            let healed =
+                healed.map(|healed| healed.with_traffic(dir)).transpose().map_err(|error| unreadable(&error))?;
+            return Ok(Ok(Outcome { drift, differences, recording: healed.map(|healed| (healed, dir.clone())) }));
         }
         match Recording::of(&run, &ripe.case.credentials) {
-            Ok(mut recording) => {
+            Ok(recording) => {
+                let mut recording = recording.with_traffic(dir).map_err(|error| unreadable(&error))?;
                 recording.url = Some(ripe.case.url.clone());
                 if let (Script::Given(draft), Some(context)) = (&ripe.script, &mut recording.plan.context) {
                     context.viewport = draft.context.as_ref().and_then(|context| context.viewport);
                 }
-                Ok(Ok(Outcome { drift: Vec::new(), recording: Some(recording) }))
+                Ok(Ok(Outcome { recording: Some((recording, dir.clone())), ..Outcome::default() }))
             }
             Err(error) => {
                 let hint = "; `credentials` of the case name secrets by step";
@@ -393,6 +427,39 @@ impl Stage<'_> {
             }
         }
     }
+
+    /// Drift, and the differences that the case asks for.
+    fn differences(
+        &self,
+        ripe: &Ripe<'_>,
+        recording: &Recording,
+        run: &Run,
+        dir: &RunDir,
+    ) -> Result<Vec<Divergence>, Refusal> {
+        let volatile = ground::volatile([ripe.policy.volatile(), self.volatile])?;
+        let aspects = ripe.case.requests.clone();
+        let is_asked = |divergence: &Divergence| match divergence.kind {
+            DivergenceKind::Requests | DivergenceKind::Bodies => !ripe.case.requests.is_empty(),
+            kind => kind.is_drift(),
+        };
+        let likeness = Likeness::default().comparing(aspects).without(volatile);
+        let mut comparison = compare(recording, run, Some(dir), &likeness).map_err(|error| unreadable(&error))?;
+        if let Some(least) = ripe.case.pictures {
+            let pictures = self.recordings.pictures(ripe.case)?;
+            comparison.add(compare_pictures(recording, &pictures, (run, dir), least));
+        }
+        let is_picture = |divergence: &Divergence| divergence.kind == DivergenceKind::Picture;
+        comparison.divergences.retain(|divergence| is_asked(divergence) || is_picture(divergence));
+        Ok(comparison.divergences)
+    }
+}
+
+/// What differs from the recording, in one message.
+fn differing(differences: &[Divergence]) -> Failed {
+    let listed: Vec<String> = differences.iter().take(5).map(divergence_in_words).collect();
+    let more = differences.len().checked_sub(5).filter(|more| *more > 0).map(|more| format!("; and {more} more"));
+    let message = format!("differs from its recording: {}{}", listed.join("; "), more.unwrap_or_default());
+    Failed { error: RunError::new(ErrorCode::DiffersFromRecording, message), is_of_the_page: true }
 }
 
 /// Replaces a text where it is no part of a longer word.
@@ -412,8 +479,10 @@ fn replace_words(text: &str, from: &str, to: &str) -> String {
 #[derive(Default)]
 struct Outcome {
     drift: Vec<Divergence>,
-    /// The recording that is written if the case passes.
-    recording: Option<Recording>,
+    /// Requests and pictures that are not as they were recorded.
+    differences: Vec<Divergence>,
+    /// The recording that is written if the case passes, and the run that it is from.
+    recording: Option<(Recording, RunDir)>,
 }
 
 /// The plan with the secrets that the case names, where it states their values.
@@ -474,12 +543,13 @@ fn failed(report: RunReport) -> Result<Option<Failed>, Refusal> {
     Ok(Some(Failed { error, is_of_the_page: result != RunResult::Error }))
 }
 
+fn cannot_write(path: &Path, error: &dyn std::error::Error) -> Refusal {
+    Refusal::unusable(ErrorCode::CannotWrite, plain(&format!("{}: {error}", path.display())))
+}
+
 fn write_junit(path: &Path, results: &Results) -> Result<(), Refusal> {
-    let cannot = |error: &dyn std::error::Error| {
-        Refusal::unusable(ErrorCode::CannotWrite, plain(&format!("{}: {error}", path.display())))
-    };
-    let xml = junit(results).map_err(|error| cannot(&error))?;
-    fs::write(path, xml).map_err(|error| cannot(&error))
+    let xml = junit(results).map_err(|error| cannot_write(path, &error))?;
+    fs::write(path, xml).map_err(|error| cannot_write(path, &error))
 }
 
 /// One line, and what there is to say below it.
@@ -491,7 +561,7 @@ fn in_words(result: &CaseResult) -> String {
     for (attempt, error) in result.failures.iter().enumerate() {
         say(format!("attempt {}: {}: {}", attempt + 1, error.code, plain(&error.message)));
     }
-    result.drift.iter().map(divergence_in_words).for_each(&mut say);
+    result.drift.iter().chain(&result.differences).map(divergence_in_words).for_each(&mut say);
     match (&result.recording, result.drift.is_empty()) {
         (Some(path), _) => say(format!("recorded: {}", plain(&path.display().to_string()))),
         (None, false) => say("--update accepts it".to_owned()),

@@ -38,7 +38,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it names secrets and where they may be typed"), &["secrets"]),
         (Trusted("it begins as somebody who is logged in"), &["storage", "copy-profile"]),
         (Trusted("it grants pages more of the browser"), &["permission"]),
-        (Trusted("it keeps more of what a page shows"), &["record", "record-network"]),
+        (Trusted("it keeps more of what a page shows"), &["record", "record-cdp", "record-network"]),
         (Trusted("it changes what pages get"), &["drift"]),
         (Trusted("it changes what pages get"), &["eval.drift"]),
         (Trusted("it writes files under names that pages choose"), &["downloads"]),
@@ -61,8 +61,11 @@ const ROWS: &[(Reach, &[&str])] = {
         (Once, &["save-storage"]),
         (Once, &["run.goal", "run.dry-run", "exec.fixtures", "save.last", "check.model", "policy.method"]),
         (Once, &["record.output", "record.force", "record.for", "record.headless", "schema.target"]),
-        (Once, &["replay.strict", "replay.heal", "replay.ignore", "minimize.out", "report.out"]),
-        (Once, &["test.filter", "test.shard", "test.junit", "test.update", "stats.prometheus", "stats.gate"]),
+        (Once, &["replay.strict", "replay.heal", "replay.ignore", "replay.requests", "minimize.out", "report.out"]),
+        (
+            Once,
+            &["test.filter", "test.shard", "test.junit", "test.html", "test.update", "stats.prometheus", "stats.gate"],
+        ),
         (Once, &["eval.suite", "eval.seeds", "eval.task", "eval.split", "eval.shard", "eval.queue", "eval.fresh"]),
         (
             Once,

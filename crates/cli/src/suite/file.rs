@@ -7,9 +7,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use cuebook_datalayer::replay::Aspect;
+use cuebook_datalayer::traffic::Volatile;
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::id::{CredentialRef, TargetRef};
 use cuebook_grammar::locator::Locator;
+use cuebook_grammar::policy::VolatileParts;
 use cuebook_grammar::report::ErrorCode;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -22,6 +25,8 @@ use crate::text::{plain, plain_lines};
 /// Test cases of a suite file, in the order of the file.
 pub(crate) struct Suite {
     pub(crate) cases: Vec<Case>,
+    /// Parts of requests and answers that are other ones in each run.
+    pub(crate) volatile: VolatileParts,
 }
 
 /// A test case, checked, with an absolute URL.
@@ -41,9 +46,13 @@ pub(crate) struct Case {
     pub(crate) candidates: BTreeMap<TargetRef, Locator>,
     /// Secrets for steps of the recording whose text is not recorded, by 1-based step.
     pub(crate) credentials: BTreeMap<u32, CredentialRef>,
+    /// Parts by which the requests of a replay are compared with those of its recording; empty if they are not compared.
+    pub(crate) requests: Vec<Aspect>,
+    /// How alike the screenshots of a replay must be to those of its recording, from 0 to 1; `None` if there are none.
+    pub(crate) pictures: Option<f64>,
 }
 
-/// How important a case is. It is reported, and decides nothing.
+/// How important a case is. It is reported, told to the planner, and decides nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Priority {
@@ -52,6 +61,17 @@ pub(crate) enum Priority {
     #[default]
     Medium,
     Low,
+}
+
+impl Priority {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
 }
 
 /// Sharing of a browser between cases.
@@ -69,6 +89,10 @@ pub(crate) enum Context {
 #[serde(deny_unknown_fields)]
 struct RawSuite {
     url: Option<Spanned<String>>,
+    requests: Option<Spanned<String>>,
+    pictures: Option<Spanned<f64>>,
+    #[serde(default)]
+    volatile: VolatileParts,
     #[serde(rename = "case", default)]
     cases: Vec<Spanned<RawCase>>,
 }
@@ -89,6 +113,24 @@ struct RawCase {
     candidates: BTreeMap<TargetRef, Locator>,
     #[serde(default)]
     credentials: BTreeMap<Spanned<String>, String>,
+    requests: Option<Spanned<String>>,
+    pictures: Option<Spanned<f64>>,
+}
+
+/// Reads `method,url,status`; empty if nothing is stated.
+fn aspects(stated: Option<&Spanned<String>>) -> Result<Vec<Aspect>, Wrong> {
+    let Some(text) = stated.filter(|text| !text.get_ref().is_empty()) else { return Ok(Vec::new()) };
+    Aspect::read_list(text.get_ref()).map_err(|error| wrong(Some(text.span().start), format!("`requests`: {error}")))
+}
+
+/// A share from 0 to 1; 0 compares nothing.
+fn share(stated: Option<&Spanned<f64>>) -> Result<Option<f64>, Wrong> {
+    let Some(share) = stated else { return Ok(None) };
+    let seen = *share.get_ref();
+    if (0.0..=1.0).contains(&seen) {
+        return Ok(Some(seen).filter(|share| *share > 0.0));
+    }
+    Err(wrong(Some(share.span().start), format!("`pictures` is {seen}: it must be a share from 0 to 1, such as 0.98")))
 }
 
 impl Suite {
@@ -115,10 +157,12 @@ impl Suite {
         if raw.cases.is_empty() {
             return Err(wrong(None, "the suite has no [[case]]".to_owned()));
         }
+        let of_suite = (aspects(raw.requests.as_ref())?, share(raw.pictures.as_ref())?);
+        Volatile::new([&raw.volatile]).map_err(|error| wrong(None, format!("`volatile`: {error}")))?;
         let mut cases: Vec<Case> = Vec::new();
         for raw in raw.cases {
             let at = raw.span().start;
-            let case = raw.into_inner().checked(at, beside, base.as_ref())?;
+            let case = raw.into_inner().checked(at, beside, base.as_ref(), &of_suite)?;
             let (name, at) = case;
             if let Some(twin) = cases.iter().find(|other| slug(&other.name) == slug(&name.name)) {
                 let message = format!(
@@ -129,7 +173,7 @@ impl Suite {
             }
             cases.push(name);
         }
-        Ok(Self { cases })
+        Ok(Self { cases, volatile: raw.volatile })
     }
 }
 
@@ -150,7 +194,13 @@ fn line_of(text: &str, at: usize) -> usize {
 
 impl RawCase {
     /// The case, and where its name is.
-    fn checked(self, at: usize, beside: &Path, base: Option<&Url>) -> Result<(Case, usize), Wrong> {
+    fn checked(
+        self,
+        at: usize,
+        beside: &Path,
+        base: Option<&Url>,
+        (requests, pictures): &(Vec<Aspect>, Option<f64>),
+    ) -> Result<(Case, usize), Wrong> {
         let name_at = self.name.span().start;
         let name = self.name.into_inner();
         if slug(&name).is_empty() || name.chars().count() > 100 {
@@ -204,12 +254,21 @@ impl RawCase {
             expect,
             candidates: self.candidates,
             credentials,
+            requests: if self.requests.is_some() { aspects(self.requests.as_ref())? } else { requests.clone() },
+            pictures: if self.pictures.is_some() { share(self.pictures.as_ref())? } else { *pictures },
         };
         Ok((case, name_at))
     }
 }
 
 impl Case {
+    /// Its expectations in words, with the locators of their targets.
+    pub(crate) fn expected(&self) -> Vec<String> {
+        let name =
+            |target: &TargetRef| self.candidates.get(target).map_or_else(|| target.to_string(), ToString::to_string);
+        self.expect.iter().map(|condition| condition.in_words_naming(&name)).collect()
+    }
+
     /// The part of `of` that the case belongs to, from 1: by its name, or one part for all shared cases, as they build on
     /// one another. It does not depend on other cases.
     pub(crate) fn shard(&self, of: u32) -> u32 {
@@ -289,6 +348,10 @@ mod tests {
                 "5: `expect` of \"Log in\" names x",
             ),
             (format!("{url}{CASE}credentials = {{ first = \"x\" }}\n"), "6: \"first\" is not the number of a step"),
+            (format!("{url}requests = \"url,state\"\n{CASE}"), "2: `requests`: \"state\" is no part of a request"),
+            (format!("{url}{CASE}requests = \"status\"\n"), "6: `requests`: requests cannot be compared without"),
+            (format!("{url}pictures = 98.0\n{CASE}"), "2: `pictures` is 98: it must be a share"),
+            (format!("{url}{CASE}[volatile]\nbody = [\"items.id\"]\n"), "`volatile`: \"items.id\" is no JSONPath"),
         ];
         for (text, expected) in cases {
             let error = read(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));

@@ -82,9 +82,11 @@ mod tests {
             duration_ms: 1500,
             failures: (0..failures).map(|_| RunError::new(Cause::Covered, "<b> & \u{1b}[31m \u{0} ]]>")).collect(),
             drift: Vec::new(),
+            differences: Vec::new(),
             recording: None,
             runs: Vec::new(),
             first_run: None,
+            steps: None,
         }
     }
 

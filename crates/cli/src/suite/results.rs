@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cuebook_datalayer::html::{self, SuiteCase};
 use cuebook_datalayer::replay::Divergence;
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::id::RunId;
@@ -10,9 +11,10 @@ use cuebook_grammar::report::RunError;
 use serde::Serialize;
 
 use super::file::{Case, Priority};
+use super::recordings::Recordings;
 
 /// The version of what `cuebook test --json` prints, raised by the same rule as that of the record.
-const RESULTS_VERSION: &str = "1.0";
+const RESULTS_VERSION: &str = "1.1";
 
 /// Document that `--json` prints: the results of a suite.
 #[derive(Serialize)]
@@ -50,6 +52,9 @@ pub(crate) struct CaseResult {
     pub(crate) failures: Vec<RunError>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) drift: Vec<Divergence>,
+    /// Requests and pictures of the last attempt that are not as they were recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) differences: Vec<Divergence>,
     /// The recording was written or changed.
     pub(crate) recording: Option<PathBuf>,
     /// The folders of its runs.
@@ -57,6 +62,9 @@ pub(crate) struct CaseResult {
     /// The first of them.
     #[serde(skip)]
     pub(crate) first_run: Option<RunId>,
+    /// The folder of the run of the steps, at the last attempt.
+    #[serde(skip)]
+    pub(crate) steps: Option<PathBuf>,
 }
 
 /// How a case ended.
@@ -122,6 +130,28 @@ impl Results {
         self.cases.push(result);
     }
 
+    /// The page of the suite, for these cases: those that did not run are not in it.
+    pub(crate) fn page(&self, cases: &[&Case], recordings: &Recordings) -> String {
+        let shown = self.cases.iter().filter_map(|result| {
+            let case = cases.iter().find(|case| case.name == result.name)?;
+            let differences = result.drift.iter().chain(&result.differences);
+            Some(SuiteCase {
+                name: &result.name,
+                priority: result.priority.as_str(),
+                narrative: &case.narrative,
+                expect: case.expected(),
+                status: result.status.as_str(),
+                how: result.how.as_str(),
+                attempts: result.attempts,
+                duration_ms: result.duration_ms,
+                failures: &result.failures,
+                differences: differences.map(|one| (one, recordings.shown(case, result, one))).collect(),
+                runs: result.runs.iter().map(|run| run.display().to_string()).collect(),
+            })
+        });
+        html::suite(&self.suite, &shown.collect::<Vec<_>>())
+    }
+
     /// `10 cases: 8 passed, 1 drifted, 1 failed`.
     pub(crate) fn in_words(&self) -> String {
         let counts = [
@@ -150,15 +180,18 @@ impl CaseResult {
             duration_ms: 0,
             failures: Vec::new(),
             drift: Vec::new(),
+            differences: Vec::new(),
             recording: None,
             runs: Vec::new(),
             first_run: None,
+            steps: None,
         }
     }
 
     /// The last attempt passed.
     pub(crate) fn pass(&mut self) {
-        self.status = match (self.failures.is_empty(), self.drift.is_empty()) {
+        let is_as_recorded = self.drift.is_empty() && self.differences.is_empty();
+        self.status = match (self.failures.is_empty(), is_as_recorded) {
             (false, _) => Status::Flaky,
             (true, false) => Status::Drifted,
             (true, true) => Status::Passed,

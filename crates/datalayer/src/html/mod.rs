@@ -14,6 +14,7 @@ mod overview;
 mod shell;
 mod stage;
 mod step;
+mod suite;
 mod timeline;
 mod words;
 
@@ -33,6 +34,7 @@ pub use overview::overview;
 use shell::{Kind, document};
 use stage::{Source, Stages};
 pub(crate) use stage::{picture_scale, target_of};
+pub use suite::{SuiteCase, suite};
 use timeline::Item;
 pub use timeline::Shown;
 use words::{counted, mark, result_of, said, seconds, sign};
@@ -330,6 +332,16 @@ fn repairs(run: &Run) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}, {}", parts.join(", "), seconds(took)))
 }
 
+/// Kind and details of a difference, after the words of its step.
+fn details_of(divergence: &Divergence) -> Markup {
+    html! {
+        ": " (divergence.kind.as_str())
+        @if !divergence.recorded.is_empty() { " was " (divergence.recorded.join(", ")) }
+        @if !divergence.replayed.is_empty() { " is " (divergence.replayed.join(", ")) }
+        @if let Some(picture) = &divergence.picture { ", marked in " code { (picture) } }
+    }
+}
+
 /// The first difference to the run that was replayed, and the others.
 fn replayed(run: &Run, comparison: &Comparison) -> Markup {
     let recorded = comparison.recorded.as_ref().map_or("a recording", |run| run.as_str());
@@ -347,9 +359,7 @@ fn replayed(run: &Run, comparison: &Comparison) -> Markup {
                 Some(at) => a href={ "#step-" (at) } { (divergence.action) },
                 None => (divergence.action),
             }
-            ": " (divergence.kind.as_str())
-            @if !divergence.recorded.is_empty() { " was " (divergence.recorded.join(", ")) }
-            @if !divergence.replayed.is_empty() { " is " (divergence.replayed.join(", ")) }
+            (details_of(divergence))
         }
     };
     html! {

@@ -170,7 +170,7 @@ fn durations(Quantiles { p50, p90, max, .. }: Quantiles) -> Markup {
 }
 
 /// A table. Where there is little room, the style leaves out columns by the `class`.
-fn table(title: &str, class: &str, columns: &[&str], rows: Markup) -> Markup {
+pub(super) fn table(title: &str, class: &str, columns: &[&str], rows: Markup) -> Markup {
     html! {
         div class={ "table " (class) } tabindex="0" role="group" aria-label=(title) { table {
             thead { tr { @for column in columns {

@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::record::{RecordedTarget, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::render::cut;
 use serde::{Deserialize, Serialize};
 
-use super::recording::Recording;
-use super::urls::{Likeness, Side};
+use super::recording::{Recording, is_opening};
+use super::trace::{StepTrace, TracedBody, add_traffic};
+use super::urls::{Aspect, Likeness, Side};
+use crate::error::DataError;
 use crate::in_words;
 use crate::log::Run;
+use crate::run_dir::RunDir;
 
 /// The version of the comparison's format, raised by the same rule as that of the record.
-pub const COMPARISON_VERSION: &str = "1.0";
+pub const COMPARISON_VERSION: &str = "1.1";
 
 /// The differences of a replay, in the order of its steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +50,9 @@ pub struct Divergence {
     pub recorded: Vec<String>,
     /// Details that the replay has and the recording does not.
     pub replayed: Vec<String>,
+    /// Picture of the places where two screenshots differ, as a file in the folder of the replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<String>,
 }
 
 /// Kind of a difference between a replay and its recording.
@@ -65,6 +72,8 @@ pub enum DivergenceKind {
     Url,
     /// Requests by method, URL and status.
     Requests,
+    /// Bodies of requests and responses.
+    Bodies,
     /// Console errors and uncaught exceptions.
     Console,
     /// A screenshot differs from the recorded one.
@@ -88,6 +97,7 @@ impl DivergenceKind {
             Self::Outcome => "outcome",
             Self::Url => "url",
             Self::Requests => "requests",
+            Self::Bodies => "bodies",
             Self::Console => "console",
             Self::Picture => "picture",
         }
@@ -113,25 +123,40 @@ impl Comparison {
     }
 }
 
-/// Compares the run of a recording's plan with the run that was recorded, if there still is its log, step by step:
-/// without one only drift and steps that were not reached are found. Costs a pass over both.
+/// Compares the run of a recording's plan with what came of it when it was recorded, step by step. Of a recording of
+/// version 1.0, which does not say, only drift and steps that were not reached are found. Bodies are compared if `likeness`
+/// asks for it, and both runs recorded their traffic: that of `replayed` is in `dir`. Costs a pass over both; blocks.
 ///
 /// How often a request was made is not compared, as pages poll; nor which of two neighbouring steps it came in.
-#[must_use]
-pub fn compare(recording: &Recording, recorded: Option<&Run>, replayed: &Run, likeness: &Likeness) -> Comparison {
-    let run_id = |run: &Run| run.header.as_ref().map(|header| header.run_id.clone());
-    let start = |run: &Run| run.header.as_ref().and_then(|header| header.url.clone());
-    let likeness = likeness
-        .clone()
-        .starting_on(recorded.and_then(start).or_else(|| recording.url.clone()).as_deref(), start(replayed).as_deref());
+///
+/// # Errors
+/// [`DataError`] of traffic that cannot be read.
+pub fn compare(
+    recording: &Recording,
+    replayed: &Run,
+    dir: Option<&RunDir>,
+    likeness: &Likeness,
+) -> Result<Comparison, DataError> {
+    let header = replayed.header.as_ref();
+    let recorded = recording.recorded.as_ref();
+    let start = recorded.and_then(|recorded| recorded.url.as_deref()).or(recording.url.as_deref());
+    let likeness = likeness.clone().starting_on(start, header.and_then(|header| header.url.as_deref()));
     let mut comparison = Comparison {
         schema_version: COMPARISON_VERSION.to_owned(),
-        recorded: recorded.and_then(run_id),
-        replayed: run_id(replayed),
+        recorded: recorded.map(|recorded| recorded.run_id.clone()),
+        replayed: header.map(|header| header.run_id.clone()),
         steps: u32::try_from(recording.plan.steps.len()).unwrap_or(u32::MAX),
         divergences: Vec::new(),
     };
-    let pairs = pairs(recording, recorded, replayed);
+    let mut pairs = pairs(recording, replayed);
+    if let Some(dir) = dir.filter(|_| likeness.compares(Aspect::Body)) {
+        let mut traces: Vec<StepTrace> = pairs.iter().filter_map(|pair| pair.trace.clone()).collect();
+        add_traffic(&mut traces, dir)?;
+        let mut traces = traces.into_iter();
+        for pair in pairs.iter_mut().filter(|pair| pair.trace.is_some()) {
+            pair.trace = traces.next();
+        }
+    }
     let traffic: Vec<_> = pairs.iter().map(|pair| pair.traffic(&likeness)).collect();
     for (index, pair) in pairs.iter().enumerate() {
         let Some(now) = pair.replayed else {
@@ -139,15 +164,16 @@ pub fn compare(recording: &Recording, recorded: Option<&Run>, replayed: &Run, li
             break;
         };
         comparison.add(pair.drift(recording, now, replayed));
-        if let Some(then) = pair.recorded {
+        if let (Some(then), Some(now)) = (pair.recorded, &pair.trace) {
             comparison.add(pair.differences(then, now, &likeness));
+            comparison.add(pair.bodies(then, now, &likeness));
             let around = index.saturating_sub(1)..=index + 1;
             let near: Vec<_> =
                 traffic.get(*around.start()..(*around.end() + 1).min(traffic.len())).into_iter().flatten().collect();
             comparison.add(traffic.get(index).and_then(|own| pair.requests(own, &near)));
         }
     }
-    comparison
+    Ok(comparison)
 }
 
 /// A step of the plan in both runs.
@@ -155,8 +181,10 @@ pub(super) struct Pair<'a> {
     /// 1-based; 0 for the start URL.
     pub(super) number: u32,
     words: String,
-    pub(super) recorded: Option<&'a StepRecord>,
+    pub(super) recorded: Option<&'a StepTrace>,
     pub(super) replayed: Option<&'a StepRecord>,
+    /// What came of the step in the replay.
+    trace: Option<StepTrace>,
 }
 
 type Requests = BTreeMap<String, BTreeSet<u16>>;
@@ -168,16 +196,17 @@ struct Traffic {
 }
 
 /// The steps of the plan, and the opening of the start URL before them.
-pub(super) fn pairs<'a>(recording: &Recording, recorded: Option<&'a Run>, replayed: &'a Run) -> Vec<Pair<'a>> {
-    let opening = |run: &'a Run| {
-        run.steps.iter().rev().find(|record| record.origin == StepOrigin::Start && record.step_index == 0)
+pub(super) fn pairs<'a>(recording: &'a Recording, replayed: &'a Run) -> Vec<Pair<'a>> {
+    let traced = |number: u32| recording.traces.iter().find(|trace| trace.step == number);
+    let pair = |number: u32, words: String, now: Option<&'a StepRecord>| Pair {
+        number,
+        words,
+        recorded: traced(number),
+        replayed: now,
+        trace: now.and_then(|now| StepTrace::of(number, now)),
     };
-    let opened = opening(replayed).map(|now| Pair {
-        number: 0,
-        words: in_words::step(now),
-        recorded: recorded.and_then(opening),
-        replayed: Some(now),
-    });
+    let opening = replayed.steps.iter().rev().find(|record| is_opening(record));
+    let opened = opening.map(|now| pair(0, in_words::step(now), Some(now)));
     let steps = recording.plan.steps.iter().enumerate().map(|(index, step)| {
         let position = u32::try_from(index).ok();
         let now = replayed
@@ -185,22 +214,20 @@ pub(super) fn pairs<'a>(recording: &Recording, recorded: Option<&'a Run>, replay
             .iter()
             .rev()
             .find(|record| record.origin == StepOrigin::Plan && record.plan_index == position);
-        let then = recording.sources.get(index).and_then(|source| recorded?.steps.get(*source));
+        let number = position.unwrap_or(u32::MAX).saturating_add(1);
         let verb = || {
             let target = step.action.target().map_or_else(String::new, |target| format!(" {target}"));
             format!("{}{target}", step.action.kind().meta().name)
         };
-        let words = then.or(now).map_or_else(verb, in_words::step);
-        // Of what a person did only the step is known, and nothing that came of it.
-        let then = then.filter(|record| record.origin != StepOrigin::Person);
-        Pair { number: position.unwrap_or(u32::MAX).saturating_add(1), words, recorded: then, replayed: now }
+        let words = traced(number).map(|then| then.action.clone()).or_else(|| now.map(in_words::step));
+        pair(number, words.unwrap_or_else(verb), now)
     });
     opened.into_iter().chain(steps).collect()
 }
 
 impl Pair<'_> {
     pub(super) fn divergence(&self, kind: DivergenceKind, recorded: Vec<String>, replayed: Vec<String>) -> Divergence {
-        Divergence { step: self.number, action: self.words.clone(), kind, recorded, replayed }
+        Divergence { step: self.number, action: self.words.clone(), kind, recorded, replayed, picture: None }
     }
 
     fn drift(&self, recording: &Recording, now: &StepRecord, replayed: &Run) -> Vec<Divergence> {
@@ -228,16 +255,15 @@ impl Pair<'_> {
         found
     }
 
-    fn differences(&self, then: &StepRecord, now: &StepRecord, likeness: &Likeness) -> Vec<Divergence> {
+    fn differences(&self, then: &StepTrace, now: &StepTrace, likeness: &Likeness) -> Vec<Divergence> {
         let mut found = Vec::new();
         let mut differ = |kind, recorded: Option<String>, replayed: Option<String>| {
             if recorded != replayed {
                 found.push(self.divergence(kind, recorded.into_iter().collect(), replayed.into_iter().collect()));
             }
         };
-        differ(DivergenceKind::Outcome, Some(outcome(then)), Some(outcome(now)));
-        let urls =
-            [(Side::Recorded, then), (Side::Replayed, now)].map(|(side, record)| likeness.url(side, url_after(record)));
+        differ(DivergenceKind::Outcome, Some(then.outcome.clone()), Some(now.outcome.clone()));
+        let urls = [(Side::Recorded, then), (Side::Replayed, now)].map(|(side, trace)| likeness.url(side, &trace.url));
         let [was, is] = urls;
         if was.is_some() && is.is_some() {
             differ(DivergenceKind::Url, was, is);
@@ -250,16 +276,44 @@ impl Pair<'_> {
     }
 
     fn traffic(&self, likeness: &Likeness) -> Traffic {
-        let side = |side: Side, record: Option<&StepRecord>| {
+        let side = |side: Side, trace: Option<&StepTrace>| {
             let mut seen = Requests::new();
-            let effects = record.and_then(|record| record.effects.as_ref());
-            let all = effects.into_iter().flat_map(|effects| &effects.requests);
-            for (request, status) in all.filter_map(|request| likeness.request(side, request)) {
+            let all = trace.into_iter().flat_map(|trace| &trace.requests);
+            for (request, status) in all.filter_map(|traced| likeness.request(side, &traced.request)) {
                 seen.entry(request).or_default().extend(status);
             }
             seen
         };
-        Traffic { recorded: side(Side::Recorded, self.recorded), replayed: side(Side::Replayed, self.replayed) }
+        Traffic { recorded: side(Side::Recorded, self.recorded), replayed: side(Side::Replayed, self.trace.as_ref()) }
+    }
+
+    /// Bodies of requests that both runs made in this step, where both have them: each that was recorded came again.
+    fn bodies(&self, then: &StepTrace, now: &StepTrace, likeness: &Likeness) -> Option<Divergence> {
+        if !likeness.compares(Aspect::Body) {
+            return None;
+        }
+        let side = |side: Side, trace: &StepTrace| {
+            let mut seen: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
+            for traced in &trace.requests {
+                let Some((request, _)) = likeness.request(side, &traced.request) else { continue };
+                let parts = [("sent", &traced.request_body), ("answered", &traced.body)];
+                for (part, body) in parts.into_iter().filter_map(|(part, body)| Some((part, body.as_ref()?))) {
+                    seen.entry((request.clone(), part)).or_default().push(compared(body, likeness));
+                }
+            }
+            seen
+        };
+        let (was, is) = (side(Side::Recorded, then), side(Side::Replayed, now));
+        let (mut gone, mut came) = (Vec::new(), Vec::new());
+        for ((request, part), bodies) in &was {
+            let Some(others) = is.get(&(request.clone(), part)) else { continue };
+            let Some(body) = bodies.iter().find(|body| !others.contains(body)) else { continue };
+            let other = others.iter().find(|other| !bodies.contains(other)).or(others.last());
+            let (body, other) = around_difference(body, other.map_or("", String::as_str));
+            gone.push(format!("{request} {part} {body}"));
+            came.push(format!("{request} {part} {other}"));
+        }
+        (!gone.is_empty()).then(|| self.divergence(DivergenceKind::Bodies, gone, came))
     }
 
     /// A request counts as made if the other run made it in this step or a step beside it.
@@ -293,24 +347,37 @@ pub(super) fn repairs_of<'a>(record: &StepRecord, run: &'a Run) -> Vec<&'a StepR
     between.filter(|other| other.origin == StepOrigin::Repair && other.result == StepResult::Ok).collect()
 }
 
-fn outcome(record: &StepRecord) -> String {
-    let result = match record.result {
-        StepResult::Ok => "ok",
-        StepResult::Failed => "failed",
-        StepResult::Blocked => "blocked",
-        StepResult::Skipped => "skipped",
-    };
-    record.failure.as_ref().map_or_else(|| result.to_owned(), |failure| format!("{result}: {}", failure.cause.as_str()))
+/// A body as it is compared: JSON with its members in order and without volatile parts, other texts as they are, and
+/// the digest of what is no text.
+fn compared(body: &TracedBody, likeness: &Likeness) -> String {
+    match &body.text {
+        Some(text) => match serde_json::from_str(text) {
+            Ok(mut value) => {
+                likeness.volatile().strip(&mut value);
+                value.sort_all_objects();
+                value.to_string()
+            }
+            Err(_) => text.clone(),
+        },
+        None => format!("{} bytes, SHA-256 {}", body.bytes, cut(&body.sha256, 16)),
+    }
 }
 
-fn url_after(record: &StepRecord) -> &str {
-    let after = record.effects.as_ref().and_then(|effects| effects.url_after.as_deref());
-    after.unwrap_or(&record.url)
+/// Where two texts begin to differ, with what stands around it.
+fn around_difference(one: &str, other: &str) -> (String, String) {
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let part = |text: &str| {
+        let from = same.saturating_sub(40);
+        let shown: String = text.chars().skip(from).take(100).collect();
+        let is_whole = from == 0 && shown.len() == text.len();
+        if is_whole { shown } else { format!("…{shown}…") }
+    };
+    (part(one), part(other))
 }
 
 /// By their texts without numbers: ports, lines, times and ids differ from run to run. What Chrome says of a resource that
 /// did not load is about a request, and left out where that is.
-fn errors<'a>(side: Side, record: &'a StepRecord, likeness: &Likeness) -> BTreeMap<String, &'a str> {
+fn errors<'a>(side: Side, trace: &'a StepTrace, likeness: &Likeness) -> BTreeMap<String, &'a str> {
     let plain = |text: &str| text.split(|c: char| c.is_ascii_digit()).collect::<String>();
     let keyed = |error: &'a String| {
         let key = match unloaded(error) {
@@ -319,7 +386,7 @@ fn errors<'a>(side: Side, record: &'a StepRecord, likeness: &Likeness) -> BTreeM
         };
         Some((key, error.as_str()))
     };
-    record.effects.iter().flat_map(|effects| &effects.console_errors).filter_map(keyed).collect()
+    trace.console_errors.iter().filter_map(keyed).collect()
 }
 
 /// The parts of Chrome's message about a resource: what happened, and the URL.
@@ -333,4 +400,16 @@ fn apart(was: &BTreeMap<String, &str>, is: &BTreeMap<String, &str>) -> (Vec<Stri
         a.iter().filter(|(key, _)| !b.contains_key(*key)).map(|(_, text)| (*text).to_owned()).collect()
     };
     (only(was, is), only(is, was))
+}
+
+/// Kinds of the differences in requests and bodies of steps, one by one.
+#[cfg(test)]
+pub(super) fn differences_of(then: &[StepTrace], now: &[StepTrace], likeness: &Likeness) -> Vec<DivergenceKind> {
+    let found = then.iter().zip(now).flat_map(|(then, now)| {
+        let pair =
+            Pair { number: 1, words: String::new(), recorded: Some(then), replayed: None, trace: Some(now.clone()) };
+        let own = pair.traffic(likeness);
+        pair.requests(&own, &[&own]).into_iter().chain(pair.bodies(then, now, likeness)).collect::<Vec<_>>()
+    });
+    found.map(|divergence| divergence.kind).collect()
 }

@@ -7,7 +7,8 @@ use cuebook_grammar::step::Step;
 
 use super::compare::{pairs, repairs_of};
 use super::naming::Names;
-use super::recording::{Former, Recording, describe, is_redacted};
+use super::recording::{Former, Recorded, Recording, describe, is_opening, is_redacted};
+use super::trace::StepTrace;
 use crate::log::Run;
 
 impl Recording {
@@ -18,14 +19,18 @@ impl Recording {
     pub fn healed(&self, replayed: &Run) -> Option<Self> {
         let mut healed = self.clone();
         healed.plan.steps.clear();
-        healed.sources.clear();
+        healed.traces.clear();
+        healed.recorded = replayed.header.as_ref().map(Recorded::of);
+        let opening = replayed.steps.iter().rev().find(|record| is_opening(record));
+        healed.traces.extend(opening.and_then(|record| StepTrace::of(0, record)));
         let mut names = Names { declared: self.plan.candidates.clone() };
-        let records = pairs(self, None, replayed);
+        let records = pairs(self, replayed);
         let records = records.iter().filter(|pair| pair.number > 0).map(|pair| pair.replayed);
         for (step, record) in self.plan.steps.iter().zip(records) {
             let record = record.filter(|record| record.result == StepResult::Ok)?;
             for repair in repairs_of(record, replayed) {
                 healed.plan.steps.push(declared(repair, &mut names, &mut healed.targets)?);
+                healed.trace(repair);
             }
             for (was, is) in step.action.targets().into_iter().zip(record.action.action.targets()) {
                 if let Some(RecordedTarget::Observed(_)) = record.candidates.get(is) {
@@ -35,10 +40,17 @@ impl Recording {
                 }
             }
             healed.plan.steps.push(acting_as(step, record));
+            healed.trace(record);
         }
         healed.targets.retain(|_, former| *former != Former::default());
         healed.plan.candidates = names.declared;
         Some(healed)
+    }
+
+    /// Adds what came of the last step of the plan.
+    fn trace(&mut self, record: &StepRecord) {
+        let number = u32::try_from(self.plan.steps.len()).unwrap_or(u32::MAX);
+        self.traces.extend(StepTrace::of(number, record));
     }
 }
 

@@ -2,7 +2,8 @@
 //! run that failed are enough to fail.
 //!
 //! Invariants:
-//! - Pure: a [`Recording`] is made from a log, and a [`Comparison`] from two. Whoever runs the plan is above this crate.
+//! - A [`Recording`] is made from a log and what lies beside it, and is one document; a [`Comparison`] is made from it and
+//!   another log. Whoever runs the plan is above this crate.
 //! - What was redacted is never replayed: it is replaced by a credential, or the recording is refused.
 //! - A step that policy or a person stopped is no part of a recording.
 //!
@@ -16,15 +17,17 @@ mod pictures;
 mod recording;
 mod reduction;
 mod signature;
+mod trace;
 mod urls;
 
 pub use compare::{COMPARISON_VERSION, Comparison, Divergence, DivergenceKind, compare};
 pub use pictures::compare_pictures;
 pub(crate) use recording::origin;
-pub use recording::{Former, RECORDING_VERSION, Recording};
+pub use recording::{Former, RECORDING_VERSION, Recorded, Recording};
 pub use reduction::Reduction;
 pub use signature::Signature;
-pub use urls::Likeness;
+pub use trace::{Method, StepTrace, TracedBody, TracedRequest};
+pub use urls::{Aspect, BadAspects, Likeness};
 
 #[cfg(test)]
 mod tests;

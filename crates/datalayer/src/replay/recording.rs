@@ -7,29 +7,36 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::candidate::{Candidate, Fingerprint};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::{ElementFacts, Facts};
-use cuebook_grammar::id::{CredentialRef, TargetRef};
+use cuebook_grammar::geometry::Point;
+use cuebook_grammar::id::{CredentialRef, RunId, TargetRef};
 use cuebook_grammar::locator::{ByLabel, ByPlaceholder, Locator, Strategy};
+use cuebook_grammar::outcome::Selectors;
 use cuebook_grammar::plan::{Author, MAX_STEPS, PlanContext, PlanDraft};
-use cuebook_grammar::record::{RecordedTarget, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{RecordedTarget, RunHeader, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::role::Role;
 use cuebook_grammar::secret::MASK;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::wire::{self, LongText, ShortText};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
 use super::naming::Names;
 use super::signature::failed_step;
+use super::trace::{StepTrace, add_traffic};
 use crate::error::{DataError, Unreplayable};
 use crate::in_words;
 use crate::log::Run;
+use crate::run_dir::RunDir;
+use crate::traffic::Setting;
 
 /// The version of the recording format, raised by the same rule as that of the record.
-pub const RECORDING_VERSION: &str = "1.0";
+pub const RECORDING_VERSION: &str = "1.1";
 
-/// The actions of a run: a plan with declared targets, and further facts about each target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The actions of a run: a plan with declared targets, further facts about each target, and what came of each step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recording {
     /// Version of the format: [`RECORDING_VERSION`] when written.
@@ -42,13 +49,37 @@ pub struct Recording {
     /// By the names of the plan's candidates.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub targets: BTreeMap<TargetRef, Former>,
-    /// For each step of the plan its position in the log. Empty unless it was made from a log.
-    #[serde(skip)]
-    pub(super) sources: Vec<usize>,
+    /// The run that it was made from; absent for what a person did without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+    /// What came of the steps, in their order; the first may be the opening of the start URL. Empty in recordings of
+    /// version 1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<StepTrace>,
 }
 
-/// Facts about a target beside the locator that the plan declares.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The run that a recording was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Recorded {
+    /// Id of the run.
+    pub run_id: RunId,
+    /// The URL that it started on, by whose origin the URLs of the traces are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The setting of its traffic, if that was recorded: a replay in it makes the same requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<Setting>,
+}
+
+impl Recorded {
+    pub(super) fn of(header: &RunHeader) -> Self {
+        Self { run_id: header.run_id.clone(), url: header.url.clone(), setting: None }
+    }
+}
+
+/// Facts about a target beside the locator that the plan declares, in the order in which a replay makes use of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Former {
     /// Its fingerprint, if it was a candidate.
@@ -57,6 +88,31 @@ pub struct Former {
     /// Further locators, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locators: Vec<Locator>,
+    /// Selectors for other tools. A replay uses their point, if nothing else finds the target and a candidate of its role
+    /// is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selectors: Option<Selectors>,
+}
+
+impl Former {
+    /// The role of the target and the middle of where it was, in CSS pixels of the page, if both are known; `declared` is
+    /// its locator in the plan.
+    #[must_use]
+    pub fn place(&self, declared: Option<&Locator>) -> Option<(Role, Point)> {
+        let by_role = |locator: &Locator| match &locator.strategy {
+            Strategy::Role(by) => Some(by.role),
+            _ => None,
+        };
+        let role = self.fingerprint.as_ref().map(|former| former.role).or_else(|| declared.and_then(by_role))?;
+        Some((role, self.selectors.as_ref()?.point?))
+    }
+
+    fn unless_destructive(self, class: EffectClass) -> Self {
+        match class {
+            EffectClass::Destructive => Self { selectors: self.selectors, ..Self::default() },
+            _ => self,
+        }
+    }
 }
 
 impl Recording {
@@ -71,9 +127,11 @@ impl Recording {
         let url = header.and_then(|header| header.url.clone());
         let mut names = Names::default();
         let mut targets = BTreeMap::new();
-        let (mut steps, mut sources) = (Vec::new(), Vec::new());
+        let mut steps = Vec::new();
+        let opening = run.steps.iter().rev().find(|record| is_opening(record));
+        let mut traces: Vec<StepTrace> = opening.and_then(|record| StepTrace::of(0, record)).into_iter().collect();
         let failed = failed_step(run);
-        for (source, record) in run.steps.iter().enumerate().filter(|(at, record)| is_kept(*at, record, failed)) {
+        for (_, record) in run.steps.iter().enumerate().filter(|(at, record)| is_kept(*at, record, failed)) {
             let number = u32::try_from(steps.len()).unwrap_or(u32::MAX).saturating_add(1);
             let refuse = |why| DataError::Unreplayable { step: Some(number), what: in_words::step(record), why };
             if steps.len() >= MAX_STEPS {
@@ -85,16 +143,14 @@ impl Recording {
                 let name =
                     names.declare(&words(record, target), &locator).ok_or_else(|| refuse(Unreplayable::Target))?;
                 renamed.insert(target.clone(), name.clone());
-                let known = targets.entry(name).or_insert(former);
-                if record.effect_class == EffectClass::Destructive {
-                    *known = Former::default();
-                }
+                let known: &mut Former = targets.entry(name).or_insert(former);
+                *known = std::mem::take(known).unless_destructive(record.effect_class);
             }
             let credential = credentials.get(&number);
             let mut step = replayable(record, credential).map_err(refuse)?;
             step.retarget(&|target| renamed.get(target).cloned().unwrap_or_else(|| target.clone()));
             steps.push(step);
-            sources.push(source);
+            traces.extend(StepTrace::of(number, record));
         }
         let beyond = |number: u32| usize::try_from(number).map_or(true, |number| number == 0 || number > steps.len());
         if let Some(number) = credentials.keys().copied().find(|number| beyond(*number)) {
@@ -115,7 +171,8 @@ impl Recording {
             plan_id: header.map(|header| ShortText::cut(header.run_id.as_str())),
             ..PlanDraft::of(Author::Operator, steps)
         };
-        Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources })
+        let recorded = header.map(Recorded::of);
+        Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, recorded, traces })
     }
 
     /// The doings of somebody without a run, as a plan: steps, each with the targets that it names as they were before it.
@@ -160,7 +217,21 @@ impl Recording {
         }
         targets.retain(|_, former| *former != Former::default());
         let plan = PlanDraft { candidates: names.declared, ..PlanDraft::of(Author::Operator, steps) };
-        Ok(Self { schema_version: RECORDING_VERSION.to_owned(), url, plan, targets, sources: Vec::new() })
+        let schema_version = RECORDING_VERSION.to_owned();
+        Ok(Self { schema_version, url, plan, targets, recorded: None, traces: Vec::new() })
+    }
+
+    /// Adds to the requests of the traces what the traffic of their run, whose folder is `dir`, says of them: header
+    /// fields, times and bodies; and its setting. Nothing if it was not recorded. Blocks.
+    ///
+    /// # Errors
+    /// [`DataError`] of a file that cannot be read.
+    pub fn with_traffic(mut self, dir: &RunDir) -> Result<Self, DataError> {
+        let setting = add_traffic(&mut self.traces, dir)?;
+        if let Some(recorded) = &mut self.recorded {
+            recorded.setting = setting;
+        }
+        Ok(self)
     }
 
     /// Returns a copy with only the steps at these positions, ascending, and the targets that those name.
@@ -169,7 +240,12 @@ impl Recording {
         let mut kept = self.clone();
         let at = |position: &usize| self.plan.steps.get(*position).cloned();
         kept.plan.steps = steps.iter().filter_map(at).collect();
-        kept.sources = steps.iter().filter_map(|position| self.sources.get(*position).copied()).collect();
+        let place = |trace: &StepTrace| match usize::try_from(trace.step).ok()?.checked_sub(1) {
+            None => Some(0),
+            Some(at) => Some(u32::try_from(steps.iter().position(|kept| *kept == at)?).ok()?.saturating_add(1)),
+        };
+        let traces = kept.traces.into_iter();
+        kept.traces = traces.filter_map(|trace| Some(StepTrace { step: place(&trace)?, ..trace })).collect();
         let named = RefCell::new(BTreeSet::new());
         for step in &mut kept.plan.steps {
             step.retarget(&|target| {
@@ -227,6 +303,11 @@ pub(crate) fn origin(url: &str) -> Option<String> {
         .map(|origin| origin.ascii_serialization())
 }
 
+/// Returns `true` if the record is that of the opening of the start URL.
+pub(super) fn is_opening(record: &StepRecord) -> bool {
+    record.origin == StepOrigin::Start && record.step_index == 0
+}
+
 /// Returns `true` if the record at a position is part of the replay, given that the run ended with the failure of the
 /// step at `failed`, which a replay is to show again.
 fn is_kept(at: usize, record: &StepRecord, failed: Option<usize>) -> bool {
@@ -242,6 +323,8 @@ fn is_kept(at: usize, record: &StepRecord, failed: Option<usize>) -> bool {
 fn replayable(record: &StepRecord, credential: Option<&CredentialRef>) -> Result<Step, Unreplayable> {
     let mut step = record.action.clone();
     step.confidence = None;
+    // Its targets were never looked for, so nothing is known of them.
+    step.undo.clear();
     step.explanation = step.explanation.filter(|text| !text.as_str().contains(MASK));
     let is_kept_secret = step.action.text().is_some_and(|text| text.clear().is_none_or(|text| text.contains(MASK)));
     match (is_kept_secret, credential) {
@@ -289,9 +372,14 @@ pub(super) fn describe(record: &StepRecord, target: &TargetRef) -> Option<(Locat
             let element = seen.flat_map(samples).find_map(|facts| facts.get(target)?.element.as_ref());
             let mut locators = element.map(of_element).unwrap_or_default();
             locators.retain(|other| other != locator && !is_redacted(other));
-            (!is_redacted(locator)).then(|| (locator.clone(), Former { fingerprint: None, locators }))
+            (!is_redacted(locator)).then(|| (locator.clone(), Former { locators, ..Former::default() }))
         }
     }
+    .map(|(locator, former)| {
+        let is_main = record.action.action.target() == Some(target);
+        let selectors = record.selectors.clone().filter(|selectors| is_main && !is_redacted(selectors));
+        (locator, Former { selectors, ..former })
+    })
 }
 
 /// Words to name a declared target by: its role and the text that it is found by.
@@ -324,7 +412,7 @@ fn of_candidate(candidate: &Candidate) -> Option<(Locator, Former)> {
     let first = locators.remove(0);
     locators.retain(|locator| !is_by_place(locator));
     let fingerprint = Some(candidate.fingerprint.clone()).filter(|fingerprint| !is_redacted(fingerprint));
-    Some((first, Former { fingerprint, locators }))
+    Some((first, Former { fingerprint, locators, selectors: None }))
 }
 
 /// By its position among others, or by a path through the document that does not end in an id of its own.

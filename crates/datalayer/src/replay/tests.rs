@@ -94,7 +94,19 @@ fn a_recording_has_what_succeeded_with_the_repairs_and_names_its_targets() {
     let json = serde_json::to_string(&recording).unwrap();
     let read = Recording::read(&json).unwrap();
     assert_eq!((&read.plan, &read.targets), (&recording.plan, &recording.targets));
-    assert!(Recording::read(&json.replace("\"1.0\",\"url\"", "\"2.0\",\"url\"")).is_err());
+    assert!(Recording::read(&json.replace("\"1.1\",\"url\"", "\"2.0\",\"url\"")).is_err());
+    assert_eq!(read, recording, "what came of the steps is part of the document");
+    let steps: Vec<_> = recording.traces.iter().map(|trace| (trace.step, trace.step_index)).collect();
+    assert_eq!(steps, [(0, 0), (1, 2), (2, 1), (3, 4)]);
+    let former = json.replace("\"1.1\",\"url\"", "\"1.0\",\"url\"");
+    let mut former: Value = serde_json::from_str(&former).unwrap();
+    for member in ["recorded", "traces"] {
+        former.as_object_mut().unwrap().remove(member);
+    }
+    let former = Recording::read(&former.to_string()).unwrap();
+    let comparison = compare(&former, &log(START, &[], "ok"), None, &Likeness::default()).unwrap();
+    assert_eq!(comparison.divergences.len(), 1, "of a recording of 1.0 only steps that were not reached are known");
+    assert_eq!(recording.keeping(&[1]).traces.iter().map(|trace| trace.step).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
@@ -163,7 +175,7 @@ fn another_start_moves_what_lies_on_its_origin() {
 fn kinds(then: &Value, now: &[Value]) -> Vec<DivergenceKind> {
     let run = log(START, std::slice::from_ref(then), "ok");
     let replayed = log("http://b.test/", now, "ok");
-    let comparison = compare(&recorded(&run), Some(&run), &replayed, &Likeness::default());
+    let comparison = compare(&recorded(&run), &replayed, None, &Likeness::default()).unwrap();
     assert_eq!(comparison.is_equal(), comparison.divergences.is_empty());
     comparison.divergences.iter().map(|divergence| divergence.kind).collect()
 }
@@ -206,6 +218,37 @@ fn each_difference_has_its_kind() {
     let other = step(0, &click("c9"), &button("c9", "Keep", "#save"));
     let other = with(other, &json!({ "attempt": 2, "url": "http://b.test/x" }));
     assert_eq!(kinds(&then, &[with(now, &json!({ "result": "failed", "failure": failure })), other]), [Kind::Target]);
+}
+
+#[test]
+fn requests_are_compared_by_the_parts_that_are_asked_for() {
+    let asked = |url: &str, status: u16, text: &str| {
+        let traced = json!({ "method": "POST", "url": url, "status": status,
+                             "body": { "mediaType": "application/json", "bytes": 9, "sha256": "0", "text": text } });
+        let run = log(START, &[step(0, &click("c1"), &button("c1", "Save", "#save"))], "ok");
+        let mut recording = recorded(&run);
+        recording.traces.last_mut().unwrap().requests = vec![serde_json::from_value(traced).unwrap()];
+        recording
+    };
+    let then = asked("http://a.test/save?t=1", 200, r#"{"id": 7, "at": 1}"#);
+    let volatile = serde_json::from_value(json!({ "query": ["t"], "body": ["$.at"] })).unwrap();
+    let volatile = crate::traffic::Volatile::new([&volatile]).unwrap();
+    let differs = |parts: &str, url: &str, status: u16, text: &str| {
+        let likeness = Likeness::default().comparing(Aspect::read_list(parts).unwrap()).without(volatile.clone());
+        let now = asked(url, status, text);
+        compare::differences_of(&then.traces, &now.traces, &likeness)
+    };
+    use DivergenceKind as Kind;
+    let all = "method,url,status,body";
+    assert_eq!(differs(all, "http://a.test/save?t=2", 200, r#"{"at": 2, "id": 7}"#), []);
+    assert_eq!(differs(all, "http://a.test/save", 200, r#"{"at": 2, "id": 8}"#), [Kind::Bodies]);
+    assert_eq!(differs(all, "http://a.test/save", 201, r#"{"id": 7, "at": null}"#), [Kind::Requests]);
+    assert_eq!(differs("method,url", "http://a.test/save", 201, "other"), []);
+    assert_eq!(differs("method,url", "http://a.test/other", 200, ""), [Kind::Requests]);
+    assert_eq!(differs("method,status", "http://a.test/other", 200, ""), []);
+    for wrong in ["", "status", "url,bodies"] {
+        assert!(Aspect::read_list(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

@@ -1,16 +1,74 @@
-//! When two URLs count as the same.
+//! When two URLs and two requests count as the same.
 
 use cuebook_grammar::facts::RequestFact;
 use regex::RegexSet;
 use url::Url;
 
-use crate::traffic::VOLATILE;
+use crate::traffic::Volatile;
 
-/// URLs and origins that are left out of a comparison.
-#[derive(Clone, Debug, Default)]
+/// Part of a request by which two are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aspect {
+    /// The HTTP method.
+    Method,
+    /// The URL, without its generated and volatile parts.
+    Url,
+    /// The status of the response.
+    Status,
+    /// The bodies of request and response, without their volatile parts.
+    Body,
+}
+
+/// A list of aspects that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadAspects {
+    /// A word that names none.
+    #[error("{0:?} is no part of a request: use method, url, status and body, separated by commas")]
+    Unknown(String),
+    /// Without a method or URL, nothing tells requests apart.
+    #[error("requests cannot be compared without `method` or `url`")]
+    Nameless,
+}
+
+impl Aspect {
+    /// Reads `method,url,status`.
+    ///
+    /// # Errors
+    /// [`BadAspects`]
+    pub fn read_list(text: &str) -> Result<Vec<Self>, BadAspects> {
+        let read = |word: &str| match word.trim() {
+            "method" => Ok(Self::Method),
+            "url" => Ok(Self::Url),
+            "status" => Ok(Self::Status),
+            "body" => Ok(Self::Body),
+            other => Err(BadAspects::Unknown(other.to_owned())),
+        };
+        let aspects: Vec<Self> = text.split(',').map(read).collect::<Result<_, _>>()?;
+        let is_named = aspects.iter().any(|aspect| matches!(aspect, Self::Method | Self::Url));
+        if is_named { Ok(aspects) } else { Err(BadAspects::Nameless) }
+    }
+}
+
+/// Rules of a comparison: what is left out, and by what requests are compared.
+#[derive(Clone, Debug)]
 pub struct Likeness {
     ignored: RegexSet,
     origins: [Option<String>; 2],
+    aspects: Vec<Aspect>,
+    volatile: Volatile,
+}
+
+/// Nothing is left out, and requests are compared by method, URL and status.
+impl Default for Likeness {
+    fn default() -> Self {
+        Self {
+            ignored: RegexSet::empty(),
+            origins: [None, None],
+            aspects: vec![Aspect::Method, Aspect::Url, Aspect::Status],
+            volatile: Volatile::default(),
+        }
+    }
 }
 
 /// One of two runs.
@@ -26,7 +84,27 @@ impl Likeness {
     /// # Errors
     /// The first pattern that is no regular expression.
     pub fn ignoring(patterns: &[String]) -> Result<Self, regex::Error> {
-        Ok(Self { ignored: RegexSet::new(patterns)?, origins: [None, None] })
+        Ok(Self { ignored: RegexSet::new(patterns)?, ..Self::default() })
+    }
+
+    /// Compares requests by these parts.
+    #[must_use]
+    pub fn comparing(self, aspects: Vec<Aspect>) -> Self {
+        Self { aspects, ..self }
+    }
+
+    /// Leaves volatile parts of URLs and bodies out.
+    #[must_use]
+    pub fn without(self, volatile: Volatile) -> Self {
+        Self { volatile, ..self }
+    }
+
+    pub(super) fn compares(&self, aspect: Aspect) -> bool {
+        self.aspects.contains(&aspect)
+    }
+
+    pub(super) fn volatile(&self) -> &Volatile {
+        &self.volatile
     }
 
     /// URLs on the origins that the runs start on are compared without them.
@@ -44,9 +122,14 @@ impl Likeness {
     /// The request as it is compared; `None` if it is left out. The status is apart, as the answer may come late.
     pub(super) fn request(&self, side: Side, request: &RequestFact) -> Option<(String, Option<u16>)> {
         let whole = format!("{} {}", request.method, request.url);
-        let stable = || format!("{} {}", request.method, self.stable(side, &request.url));
+        let stable = || {
+            let method = self.compares(Aspect::Method).then(|| request.method.clone());
+            let url = self.compares(Aspect::Url).then(|| self.stable(side, &request.url));
+            method.into_iter().chain(url).collect::<Vec<_>>().join(" ")
+        };
         let is_icon = request.method == "GET" && is_icon(&request.url);
-        (!is_icon && !self.ignored.is_match(&whole)).then(|| (stable(), request.status))
+        let status = request.status.filter(|_| self.compares(Aspect::Status));
+        (!is_icon && !self.ignored.is_match(&whole)).then(|| (stable(), status))
     }
 
     /// The address of a resource that did not load, as it is compared; `None` if it is left out.
@@ -69,10 +152,12 @@ impl Likeness {
         let path: Vec<&str> = parsed.path().split('/').map(steady).collect();
         let mut out = place + &path.join("/");
         if parsed.query().is_some() {
-            let lasting = parsed.query_pairs().filter(|(name, _)| !VOLATILE.contains(&name.as_ref()));
+            let lasting = parsed.query_pairs().filter(|(name, _)| !self.volatile.is_volatile(name));
             let pairs: Vec<String> = lasting.map(|(name, value)| format!("{name}={}", steady(&value))).collect();
-            out.push('?');
-            out.push_str(&pairs.join("&"));
+            if !pairs.is_empty() {
+                out.push('?');
+                out.push_str(&pairs.join("&"));
+            }
         }
         if let Some(fragment) = parsed.fragment() {
             out.push('#');

@@ -10,6 +10,7 @@
 //! - Equal requests get the replies of the recording in their order.
 
 mod tokens;
+mod volatile;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -23,6 +24,7 @@ use cuebook_grammar::seam::{
     ArtifactKind, ArtifactSink as _, FixtureSource, HttpReply, HttpRequest, HttpResponse, Redactor, TrafficSink,
 };
 use cuebook_grammar::wire::{self, ReadError};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,6 +32,7 @@ use url::Url;
 
 pub use self::tokens::Tokens;
 use self::tokens::is_named_token;
+pub use self::volatile::Volatile;
 use crate::artifact::ArtifactStore;
 use crate::artifact_name::sha256;
 use crate::error::{DataError, Doing};
@@ -41,13 +44,11 @@ pub const TRAFFIC_VERSION: &str = "1.0";
 
 /// Request headers whose values are not written.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
-/// Parameters of URLs that stand for nothing but the moment, unless stated otherwise: jQuery's.
-pub(crate) const VOLATILE: [&str; 1] = ["_"];
 /// Bodies beyond this are not served: a recording may come from anywhere.
 const MAX_BODY: u64 = 64 << 20;
 
 /// Setting that a replay has to share with the recording, so that pages make the same requests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Setting {
     /// Version of the format: [`TRAFFIC_VERSION`] when written.
@@ -297,21 +298,15 @@ impl Iterator for Exchanges {
 // ------------------------------------------------------------------------------------------- fixtures
 
 /// Rules that distinguish requests, and handle those beyond the recording.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FixtureRules {
-    /// Parameters of URLs that do not distinguish requests.
-    pub volatile_parameters: Vec<String>,
+    /// Parts of requests that do not distinguish them.
+    pub volatile: Volatile,
     /// `true` if a request that comes more often than in the recording is a miss. Otherwise it gets the last reply
     /// again, as a page that asks at intervals needs it.
     pub is_strict: bool,
     /// The positions of the exchanges that are there at all; `None` for all.
     pub only: Option<BTreeSet<usize>>,
-}
-
-impl Default for FixtureRules {
-    fn default() -> Self {
-        Self { volatile_parameters: VOLATILE.map(str::to_owned).to_vec(), is_strict: false, only: None }
-    }
 }
 
 /// The replies of a recording. Clones share their state.
@@ -426,7 +421,7 @@ impl Inner {
         let find = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let mut url = clean(url);
         if let Ok(mut parsed) = Url::parse(&url) {
-            let is_volatile = |name: &str| self.rules.volatile_parameters.iter().any(|other| other == name);
+            let is_volatile = |name: &str| self.rules.volatile.is_volatile(name);
             if parsed.query_pairs().any(|(name, _)| is_volatile(&name)) {
                 let kept: Vec<(String, String)> = parsed
                     .query_pairs()
@@ -441,7 +436,8 @@ impl Inner {
         let text = String::from_utf8_lossy(body);
         // As it is stored.
         let mut body = match serde_json::from_str::<Value>(&text) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+            Ok(mut value @ (Value::Object(_) | Value::Array(_))) => {
+                self.rules.volatile.strip(&mut value);
                 redacted_data(&value, self.redactor.as_deref()).to_string()
             }
             _ => clean(&text),

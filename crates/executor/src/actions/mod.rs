@@ -23,3 +23,4 @@ mod upload;
 mod wait;
 
 pub(crate) use acted::ActResult;
+pub(crate) use screenshot::stored;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
-use crate::run::StepRun;
+use crate::run::{Resolved, StepRun};
 use crate::script::Need;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
@@ -74,10 +74,7 @@ impl<'a> StepRun<'a> {
         let Some(bytes) = painted(picture).await else {
             return failed(Stage::Act, Cause::Unsupported, "the picture of the browser cannot be read");
         };
-        let stored = artifacts
-            .store(ArtifactKind::Screenshot, "image/png", bytes)
-            .await
-            .map_err(|error| Stop::Broken(ExecutorError::Artifact(Box::new(error))))?;
+        let stored = stored(artifacts, ArtifactKind::Screenshot, bytes).await.map_err(Stop::Broken)?;
         let data = serde_json::to_value(&stored).ok();
         self.evidence.artifacts.push(stored);
         Ok(ActResult { data, ..self.untargeted() })
@@ -103,8 +100,26 @@ impl<'a> StepRun<'a> {
         let until = (now + PATIENCE).min(self.until.max(now + LATE));
         let Ok(picture) = self.probe.picture(None, self.secrecy(), until).await else { return Ok(None) };
         let Some(bytes) = painted(picture).await else { return Ok(None) };
-        let stored = artifacts.store(kind, "image/png", bytes).await;
-        stored.map(Some).map_err(|error| ExecutorError::Artifact(Box::new(error)))
+        stored(artifacts, kind, bytes).await.map(Some)
+    }
+
+    /// A picture of the target alone, wherever on the page it is; `None` for one that has no box or cannot be captured.
+    pub(crate) async fn portray(&mut self, target: &Resolved) -> Option<Vec<u8>> {
+        let until = (Instant::now() + PATIENCE).min(self.until);
+        let world = self.probe.world_of(&target.key, until).await.ok()?;
+        let ask =
+            "(cb, id) => { const { x, y, width, height } = cb.boxOf(cb.byId(id)); return { x, y, width, height } }";
+        let rect: Rect = world.call(ask, &[target.key.node.into()], until).await.ok()?;
+        let placed = self.probe.frame_offset(world.frame(), until).await.ok()?;
+        let metrics = self.metrics().await.ok()?;
+        let Rect { x, y, width, height } = Some(placed.rect(rect)).filter(Rect::has_area)?;
+        let clip = Rect {
+            x: x + metrics.css_visual_viewport.page_x,
+            y: y + metrics.css_visual_viewport.page_y,
+            width: width.min(LARGEST),
+            height: height.min(LARGEST),
+        };
+        painted(self.probe.picture(Some(clip), self.secrecy(), until).await.ok()?).await
     }
 
     /// Secrets that no picture may show.
@@ -116,4 +131,13 @@ impl<'a> StepRun<'a> {
 /// The painted picture, made outside of the runtime's threads.
 async fn painted(picture: Picture) -> Option<Vec<u8>> {
     tokio::task::spawn_blocking(move || picture.into_png()).await.ok()?
+}
+
+/// Stores a picture.
+pub(crate) async fn stored<A: ArtifactSink>(
+    artifacts: &A,
+    kind: ArtifactKind,
+    png: Vec<u8>,
+) -> Result<ArtifactRef, ExecutorError> {
+    artifacts.store(kind, "image/png", png).await.map_err(|error| ExecutorError::Artifact(Box::new(error)))
 }

@@ -6,6 +6,7 @@ import {
   rootElement, rootOf, scrollingElement,
 } from "./reads.js";
 import { boxOf, fragmentsOf, hasArea, isThere } from "./boxes.js";
+import { selectorsOf } from "./selectors.js";
 import {
   blockerOf, coverOf, draggableWithin, element, frame, hitAt, isPartOfLabel, labelAround, later, pointedWithin, reaches,
   receives,
@@ -241,7 +242,10 @@ act.ready = async (id, need, budget) => {
   for (let round = 0; ; round++) {
     const answer = await check(id, need, round);
     const left = end - performance.now();
-    if (answer.ok || answer.fail === "stale" || left <= 0) return { ...answer, now: performance.now() };
+    if (answer.ok || answer.fail === "stale" || left <= 0) {
+      const selectors = answer.ok && need.selectors ? selectorsOf(element(id)) : undefined;
+      return { ...answer, selectors, now: performance.now() };
+    }
     const patience =
       round < ALIGN.length && (answer.fail === "covered" || answer.fail === "notInView")
         ? 0

@@ -307,3 +307,27 @@ async fn a_secret_that_keeps_moving_has_no_picture() {
     let text = String::from_utf8_lossy(text);
     assert!(text.contains("- paragraph") && !text.contains(PASSWORD), "{text}");
 }
+
+/// Fields that nobody but the page filled, in a frame and a shadow root too.
+#[tokio::test]
+async fn secrets_that_the_page_filled_are_painted_over() {
+    const FIELDS: &str = "<style>*{outline:0} input{position:absolute;left:10px;width:200px;height:40px;border:0;\
+        font:30px monospace;color:red;background:#fff}</style>";
+    let page = format!(
+        "{FIELDS}<input style=top:10px name=otp value=481516><input style=top:60px value=plain aria-label=Town>\
+         <div id=host></div><iframe src=/frame style='position:absolute;left:0;top:200px;border:0;margin:0'></iframe>\
+         <script>host.attachShadow({{mode: 'open'}}).innerHTML = `{FIELDS}<input style=top:110px \
+         autocomplete=one-time-code value=233444>`</script>"
+    );
+    let frame = format!("{FIELDS}<input style=top:10px aria-label='API token' value=tok-99>");
+    let mut lab = lab(&[("/", &page), ("/frame", &frame)]).await;
+    let canvas = lab.shot(json!({}), json!({"type": "screenshot"})).await;
+    for (what, top, hidden) in [("otp", 10, true), ("town", 60, false), ("shadow", 110, true), ("frame", 210, true)] {
+        let painted = (12..208).all(|x| canvas.at(x, top + 20) == PAINT);
+        let red = (top..top + 40).any(|y| (10..210).any(|x| canvas.at(x, y)[0] > 200 && canvas.at(x, y)[1] < 60));
+        assert_eq!((painted, red), (hidden, !hidden), "{what}");
+    }
+    lab.eval("document.querySelector('[name=otp]').value = ''").await;
+    let canvas = lab.shot(json!({}), json!({"type": "screenshot"})).await;
+    assert_ne!(canvas.at(100, 30), PAINT, "an empty field tells nothing");
+}

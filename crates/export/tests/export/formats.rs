@@ -387,7 +387,8 @@ fn a_run_without_a_good_end_never_exports_to_a_test_that_passes() {
 
 #[test]
 fn strict_exports_of_every_format_hold_no_personal_text_and_no_picture() {
-    for format in Format::ALL {
+    // Without its texts a recording would replay nothing: it is refused.
+    for format in Format::ALL.into_iter().filter(|format| *format != Format::Recording) {
         let (_runs, files) = exported(format, Redaction::Strict);
         for (name, bytes) in files {
             let mut all = bytes.clone();

@@ -183,6 +183,9 @@ impl PlanDraft {
             };
             let step = &*checker.resolved(step);
             checker.step(step, whereabouts.left_at());
+            for (at, undo) in step.undo.iter().enumerate() {
+                StepCheck { path: format!("/steps/{index}/undo/{at}"), ..checker.again() }.undo(undo);
+            }
             if let Some(end) = ended_at {
                 let message = format!("expected no step after step {end}, which ends the task");
                 checker.report(ViolationCode::AfterEnd, "", message);
@@ -279,6 +282,20 @@ impl StepCheck<'_> {
         self.report(ViolationCode::PolicyBlocked, field, message);
         if let Some(last) = self.violations.last_mut() {
             last.rule = Some(rule.as_str().to_owned());
+        }
+    }
+
+    /// The same, for another step.
+    fn again(&mut self) -> StepCheck<'_> {
+        let Self { draft, observation, policy, path, violations } = self;
+        StepCheck { draft, observation, policy, path: path.clone(), violations }
+    }
+
+    /// A step that undoes another one, after which the page may be another one.
+    fn undo(&mut self, step: &Step) {
+        self.step(step, None);
+        if matches!(step.action.kind(), ActionKind::Finish | ActionKind::Fail | ActionKind::AskUser) {
+            self.report(ViolationCode::InvalidArgument, "type", "a step that undoes another one acts on the page");
         }
     }
 

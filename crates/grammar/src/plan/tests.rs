@@ -8,6 +8,7 @@ use crate::id::{CandidateId, PageId, TargetRef};
 use crate::observation::{FrameSummary, Observation};
 use crate::plan::{Author, BoundTarget, Plan, PlanDraft, ViolationCode, Violations};
 use crate::policy::{Consent, Policy};
+use crate::sample;
 
 fn candidate(id: &str, role: &str, name: &str, control: &str, more: &Value) -> Value {
     let mut candidate = json!({
@@ -494,4 +495,28 @@ fn s60_what_a_model_claims_about_itself_opens_nothing() {
     assert_eq!(codes(Author::Model, json!([{ "type": "transferMoney" }])), [ViolationCode::Malformed]);
     let many = vec![json!({ "type": "click", "targetRef": "c1" }); 1_000];
     assert!(many.len() > MAX_STEPS && !codes(Author::Model, json!(many)).is_empty());
+}
+
+#[test]
+fn steps_that_undo_one_are_read_and_checked_as_steps() {
+    let page = sample::page(r#"button "Save""#);
+    let plan = |undo: Value| {
+        let step = json!({ "type": "click", "targetRef": "c1", "undo": undo });
+        PlanDraft::read_value(json!({ "version": "1.0", "steps": [step] }), Author::Operator)
+    };
+    let policy = Policy::default().starting_at(sample::HERE).unwrap();
+    let read = plan(json!([{ "type": "press", "keys": "Escape" }])).unwrap();
+    assert_eq!(serde_json::to_value(&read.steps[0]).unwrap()["undo"][0]["keys"], "Escape");
+    assert!(read.check(&page, &policy).is_ok());
+    let nested = json!([{ "type": "goBack", "undo": [{ "type": "goForward" }] }]);
+    assert!(plan(nested).unwrap_err().to_string().contains("cannot be undone itself"));
+    let many = Value::Array(vec![json!({ "type": "goBack" }); 6]);
+    assert!(plan(many).unwrap_err().to_string().contains("more than the limit of 5"));
+    for (undo, path) in [
+        (json!([{ "type": "goBack" }, { "type": "click", "targetRef": "c9" }]), "/steps/0/undo/1"),
+        (json!([{ "type": "finish" }]), "/steps/0/undo/0/type"),
+    ] {
+        let violations = plan(undo).unwrap().check(&page, &policy).unwrap_err();
+        assert_eq!(violations[0].path, path, "{violations:?}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::policy::outside::{BadCommand, CommandRule, words};
 use crate::policy::{
     BadAction, BadOriginRule, BadPermission, BadRequestRule, Gate, OriginRule, Policy, RegisteredAction, RequestEntry,
 };
-use crate::wire::{self, LongText, ReadError, ShortText};
+use crate::wire::{self, LongText, ReadError, ShortText, is_default};
 
 /// Treatment of origins and verbs that no list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,17 @@ impl Rate {
             total_steps_per_minute: lower(self.total_steps_per_minute, other.total_steps_per_minute),
         }
     }
+}
+
+/// Parts of requests and answers that are other ones in each run: they distinguish no requests when recorded traffic is
+/// served, and no runs when they are compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct VolatileParts {
+    /// Parameters of URLs by name; with `*` at the end, all whose names begin so.
+    pub query: Vec<ShortText>,
+    /// Parts of JSON bodies, as JSONPath of RFC 9535, such as `$.items[*].id`.
+    pub body: Vec<ShortText>,
 }
 
 /// An action that a program carries out. Planners call it by its name. The program gets the arguments as JSON on its
@@ -132,6 +143,9 @@ pub struct PolicyFile {
     /// Rules for single requests of pages; the first entry that names one decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestEntry>,
+    /// Parts of requests and answers that are other ones in each run, for replays.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub volatile: VolatileParts,
     /// Permissions that pages are granted, each as NAME@ORIGIN, such as `geolocation@https://maps.test`. All others are
     /// denied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -274,6 +288,8 @@ impl Policy {
             self.add_program(entry).map_err(|source| BadPolicy::Action { index, source })?;
         }
         self.gate = file.gate.or(self.gate);
+        self.volatile.query.extend(file.volatile.query.iter().cloned());
+        self.volatile.body.extend(file.volatile.body.iter().cloned());
         self.add_requests(&file.requests).map_err(|(index, source)| BadPolicy::Request { index, source })?;
         for (index, permission) in file.permissions.iter().enumerate() {
             self = self.permitting(permission).map_err(|source| BadPolicy::Permission { index, source })?;

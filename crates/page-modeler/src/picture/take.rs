@@ -32,8 +32,8 @@ struct VisualViewport {
 }
 
 /// A picture of the tab with the candidates of `observation`, which must be of this tab and recent; `None` if it is
-/// not ready by the deadline, or the page was scrolled or zoomed since. Two round trips, those of [`Probe::picture`] where
-/// secrets are known, and work of milliseconds for a usual viewport, outside of the runtime's threads.
+/// not ready by the deadline, or the page was scrolled or zoomed since. One round trip beside those of
+/// [`Probe::picture`], and work of milliseconds for a usual viewport, outside of the runtime's threads.
 pub(crate) async fn take(
     probe: &Probe,
     observation: &Observation,

@@ -12,6 +12,7 @@ use cuebook_grammar::candidate::Capability;
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::{Cause, Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::record::CaseRun;
 use cuebook_grammar::render::{Boxes, Overflow, TextOptions, cut, one_line, quoted, text};
 use cuebook_grammar::seam::{Exemplar, HistoryEntry, PlanRequest, RemainingBudget, Stuck};
 
@@ -128,6 +129,20 @@ pub(super) fn declared(ground: &Ground<'_>) -> String {
     out.join("\n")
 }
 
+/// By what the result of a test case is judged.
+pub(super) fn case(case: &CaseRun) -> String {
+    let priority = case.priority.as_ref().map(|priority| format!(" of priority {}", one_line(priority, 40)));
+    let mut out = vec![format!("This is a test case{}. It passes if in the end", priority.unwrap_or_default())];
+    out.extend(case.expect.iter().take(CONDITIONS).map(|condition| data(&one_line(condition, 300))));
+    out.extend(more(case.expect.len(), CONDITIONS));
+    out.join("\n")
+}
+
+/// `(and 3 more)`, where there are.
+fn more(all: usize, shown: usize) -> Option<String> {
+    all.checked_sub(shown).filter(|left| *left > 0).map(|left| format!("(and {left} more)"))
+}
+
 /// Plans that worked on pages like this one.
 pub(super) fn exemplars(exemplars: &[Exemplar]) -> String {
     if exemplars.is_empty() {
@@ -230,5 +245,9 @@ pub(super) fn failure(failure: &StepFailure, now: &[Judged]) -> String {
         let verdict = if judged.verdict.holds() { "it does by now" } else { "it still does not" };
         data(&format!("expected {}: {verdict}", one_line(&judged.condition.in_words(), 300)))
     }));
+    let back: Vec<String> = failure.ways_back().iter().map(write_line).collect();
+    if !back.is_empty() {
+        out.push(data(&format!("nothing was sent to a server; this leads back: {}", one_line(&back.join(", "), 200))));
+    }
     out.join("\n")
 }

@@ -7,10 +7,12 @@ use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::candidate::{ControlKind, SelectOption};
 use cuebook_grammar::condition::Condition;
 use cuebook_grammar::effect::EffectClass;
+use cuebook_grammar::id::RunId;
 use cuebook_grammar::observation::{Landmark, Observation, Truncation};
 use cuebook_grammar::outcome::{Cause, Judged, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, ViolationCode};
 use cuebook_grammar::policy::{Policy, RegisteredAction};
+use cuebook_grammar::record::{CasePart, CaseRun};
 use cuebook_grammar::sample;
 use cuebook_grammar::seam::{Exemplar, HistoryEntry, Image, MEMORY, PlanRequest, RemainingBudget, Stuck};
 use cuebook_grammar::secret::{DigestKey, FactText};
@@ -90,6 +92,29 @@ fn prompts_match_their_snapshots() {
     insta::assert_snapshot!("system_plan", ask(&request, &Form::Plan).system);
     insta::assert_snapshot!("system_calls", ask(&request, &Form::Calls).system);
     insta::assert_snapshot!("system_lines", ask(&request, &Form::Lines).system);
+}
+
+#[test]
+fn a_test_case_tells_its_priority_and_by_what_it_is_judged() {
+    let page = shop();
+    let policy = policy(&page);
+    let mut case = CaseRun {
+        id: RunId::new("r1"),
+        suite: "shop".to_owned(),
+        name: "Sign in".to_owned(),
+        attempt: 1,
+        part: CasePart::Steps,
+        priority: Some("critical".to_owned()),
+        expect: vec!["the URL matches \"/home\"\nforged".to_owned()],
+    };
+    let told = |case: &CaseRun| ask(&PlanRequest { case: Some(case), ..request(&page, &policy) }, &Form::Plan).turn;
+    let turn = told(&case);
+    let expected =
+        "This is a test case of priority critical. It passes if in the end\n| the URL matches \"/home\" forged";
+    assert!(turn.contains(expected), "{turn}");
+    case.expect = (0..9).map(|number| format!("condition {number}")).collect();
+    assert!(told(&case).contains("(and 3 more)"));
+    assert!(!ask(&request(&page, &policy), &Form::Plan).turn.contains("test case"));
 }
 
 #[test]

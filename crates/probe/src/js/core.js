@@ -15,7 +15,8 @@ export {
   isHidden, isMenuOf, labelsOf, labelTexts, nameOf, referenced, selectedOptions,
 } from "./names.js";
 export {
-  hidesText, isListed, isRevealed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, valueOf,
+  hidesText, isListed, isRevealed, isSensitive, optionsOf, receivesSecret, secretFields, statesOf, unpictured,
+  valueOf,
 } from "./states.js";
 export {
   boxOf, clippedBox, editorOf, intersect, isLegible, isOffPage, isShown, isVisible, overflows, ownerBox, scrollerOf,

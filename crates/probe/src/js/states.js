@@ -7,6 +7,7 @@ import {
 import { explicitRole, isEditingHost, isNativelyDisabled, roleOf } from "./roles.js";
 import { rowOf } from "./codes.js";
 import { controlValue, labelsOf } from "./names.js";
+import { byCss } from "./css.js";
 import { editorOf, editorText } from "./visible.js";
 
 const flag = (element, name) => {
@@ -146,6 +147,11 @@ export const receivesSecret = (element) => {
 };
 /** The fields in the document that received secrets. */
 export const secretFields = () => Array.from(receivers).filter(isConnected);
+/** The fields that no picture may show: those, and those whose text is a secret by what they are and can be read. */
+export const unpictured = () => {
+  const isRead = (element) => !receivers.has(element) && !hidesText(element) && isSensitive(element) && valueOf(element);
+  return [...secretFields(), ...byCss("input, textarea, [contenteditable], [role=textbox]").filter(isRead)];
+};
 /**
  * Whether what a field holds is a secret. The boxes of a code share it.
  * @param {Element} element

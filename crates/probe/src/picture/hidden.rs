@@ -29,9 +29,8 @@ impl<'a> Secrecy<'a> {
         Self { redactor, has_entered }
     }
 
-    /// Returns `true` if there is nothing to hide.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
+    /// Returns `true` if no secret of the run is known.
+    fn is_idle(&self) -> bool {
         !self.has_entered && self.redactor.is_none_or(Redactor::is_idle)
     }
 }
@@ -43,15 +42,15 @@ struct Capture {
     computed_styles: [&'static str; 0],
 }
 
-/// The fields of a session that received secrets, and its documents.
+/// The fields of a session that hold secrets, and its documents.
 struct Part {
     session: Session,
     fields: HashSet<i64>,
 }
 
 impl Probe {
-    /// The boxes to paint over, in CSS pixels of the tab's viewport. One round trip per frame and one per process, and
-    /// one or two for each frame that has something to hide.
+    /// The boxes to paint over, in CSS pixels of the tab's viewport. One round trip per frame; one per process where a
+    /// secret is known or a field holds one, and one or two for each frame that has something to hide.
     pub(super) async fn hidden(
         &self,
         secrecy: Secrecy<'_>,
@@ -60,7 +59,7 @@ impl Probe {
     ) -> Result<Vec<Rect>, ProbeError> {
         let fields = self.page().frames().into_iter().map(|frame| async move {
             let world = self.world(&frame.id, until).await?;
-            let fields = world.nodes("(cb) => cb.secretFields()", &[], until).await?;
+            let fields = world.nodes("(cb) => cb.unpictured()", &[], until).await?;
             Ok::<_, ProbeError>((world.world().session().clone(), fields))
         });
         let mut parts: Vec<Part> = Vec::new();
@@ -73,6 +72,9 @@ impl Probe {
         let find = |text: &str| secrecy.redactor.map(|redactor| redactor.find(text)).unwrap_or_default();
         let mut hidden = Vec::new();
         for Part { session, fields } in parts {
+            if fields.is_empty() && secrecy.is_idle() {
+                continue;
+            }
             let capture = Capture { computed_styles: [] };
             let reply = session.call_raw(CaptureSnapshotParams::IDENTIFIER, capture, until).await?;
             let Snapshot { documents, strings } = reply.parse()?;

@@ -1,8 +1,9 @@
 //! Pictures of a tab, in which secrets are painted over.
 //!
 //! Invariants:
-//! - While a secret is known, what leaves this module is painted: fields that received a secret, and whatever shows the
-//!   value of one, in every frame and shadow root.
+//! - What leaves this module is painted: fields that received a secret, fields whose text is one by what they are (a
+//!   password, a code, a token), whoever filled them, and whatever shows the value of a known secret, in every frame and
+//!   shadow root.
 //! - What is painted is read before the picture and after it. A page on which it moved in between is taken again; one that
 //!   does not hold still has no picture.
 //!

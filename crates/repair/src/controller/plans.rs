@@ -251,7 +251,7 @@ impl<S: Seams> Controller<S> {
         let deadline = run.deadline.within(Instant::now(), self.budgets.planning);
         // Copies: steps that run while the answer arrives change the run.
         let (history, state, policy) = (run.history.clone(), run.planner_state.clone(), run.request.policy.clone());
-        let memory = run.memory.clone();
+        let (memory, case) = (run.memory.clone(), run.request.case.clone());
         let failed_now = failure.map(|failure| judged_again(&failure.evidence, &seen)).unwrap_or_default();
         let request = PlanRequest {
             history: &history,
@@ -265,6 +265,7 @@ impl<S: Seams> Controller<S> {
             failed_now: &failed_now,
             now_ms: Some(recording::now_ms()),
             left: Some(RemainingBudget { plans, time: run.deadline.remaining(Instant::now()) }),
+            case: case.as_ref(),
             ..PlanRequest::new(task, &seen, &policy)
         };
         run.plan_id = Some(ShortText::cut(&format!("p{}", run.plans)));

@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use cuebook_grammar::action::{self, Action, Owner};
 use cuebook_grammar::deadline::millis;
+use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::observation::{Challenge, Scope};
-use cuebook_grammar::outcome::StepFailure;
-use cuebook_grammar::plan::Plan;
+use cuebook_grammar::outcome::{Cause, StepFailure};
+use cuebook_grammar::plan::{BoundStep, Plan};
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::StepReport;
 use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy as _};
@@ -110,6 +111,7 @@ impl<S: Seams> Controller<S> {
                         }
                     }
                 }
+                self.undo(run, &plan, index, (&bound, &failure)).await?;
                 return Ok(StepEnd::Failed(failure));
             }
             self.listener.event(RunEvent::Repairing(&repair));
@@ -122,6 +124,26 @@ impl<S: Seams> Controller<S> {
                 None => return Ok(StepEnd::Failed(failure)),
             };
         }
+    }
+
+    /// Carries out what the step states to undo it, if it sent input and its postcondition failed. The failure stands.
+    async fn undo(
+        &mut self,
+        run: &mut RunState,
+        plan: &Plan,
+        index: usize,
+        (bound, failure): (&BoundStep, &StepFailure),
+    ) -> Result<(), Stop> {
+        let stated = plan.steps().get(index).map(|checked| checked.step.undo.as_slice()).unwrap_or_default();
+        let is_undone = failure.cause == Cause::PostconditionFailed && failure.evidence.input_sent;
+        let has_budget = self.budgets.repairs_per_step > 0 && bound.effect() != EffectClass::Destructive;
+        if stated.is_empty() || !is_undone || !has_budget {
+            return Ok(());
+        }
+        let repair = Repair::Insert(stated.to_vec());
+        self.listener.event(RunEvent::Repairing(&repair));
+        let why = format!("undoes step {}, whose postcondition failed", index + 1);
+        self.insert(run, plan, stated.to_vec(), &why).await
     }
 
     /// Applies a repair and returns the plan to continue with; `None` if the repair itself fails the check.
