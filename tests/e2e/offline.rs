@@ -283,6 +283,11 @@ fn what_goes_over_a_web_socket_is_recorded_and_in_the_har() -> Result<()> {
     let said = socket["_webSocketMessages"].as_array().context("messages")?;
     let said: Vec<_> = said.iter().map(|message| (message["type"].as_str(), message["data"].as_str())).collect();
     assert_eq!(said, [(Some("send"), Some("hello")), (Some("receive"), Some("hello"))]);
+    // A replay says that it cannot replay it.
+    let replay =
+        cuebook(&["replay", text(&recorded)?, "--offline", "--json", "--timeout", "1s", "--out", text(&out)?])?;
+    let lost = &replay.json()?["offline"]["notReplayable"];
+    assert_eq!(lost, &serde_json::json!([url.replace("http:", "ws:") + "socket"]), "{replay:?}");
     Ok(())
 }
 
@@ -315,10 +320,11 @@ fn a_recording_is_one_document_of_all_that_a_replay_knows() -> Result<()> {
     };
     let refused = export(&["--redact", "strict"])?;
     ensure!(refused.code == 2 && refused.stderr.contains("cannot be redacted"), "{refused:?}");
-    let ended = export(&[])?;
+    let ended = export(&["--redact", "none"])?;
     ensure!(ended.code == 0, "{ended:?}");
     let file = fs::read_dir(&out)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let file = file.filter(|path| path.to_string_lossy().ends_with(".recording.json")).next().context("no file")?;
+    let mut file = file.filter(|path| path.to_string_lossy().ends_with(".recording.json"));
+    let file = file.next().context("no file")?;
     let document = fs::read_to_string(file)?;
     ensure!(!document.contains("correct-horse"), "{document}");
     let recording: Value = serde_json::from_str(&document)?;
@@ -332,7 +338,8 @@ fn a_recording_is_one_document_of_all_that_a_replay_knows() -> Result<()> {
         last["pictures"].as_array().into_iter().flatten().filter_map(|it| it["kind"].as_str()).collect();
     assert_eq!(kinds, ["screenshotBefore", "screenshotTarget", "screenshotAfter"], "{last:#}");
     let sent = traces.iter().flat_map(|trace| trace["requests"].as_array().into_iter().flatten());
-    let sent = sent.filter(|request| request["method"] == "POST").next().context("the login")?;
+    let mut sent = sent.filter(|request| request["method"] == "POST");
+    let sent = sent.next().context("the login")?;
     ensure!(sent["tsMs"].is_number() && sent["requestHeaders"].is_array() && sent["status"].is_number(), "{sent:#}");
     let secret =
         recording["plan"]["steps"].as_array().context("steps")?.iter().find(|step| !step["credentialRef"].is_null());

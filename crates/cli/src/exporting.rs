@@ -37,9 +37,10 @@ pub(crate) fn progress(output: Output) -> impl FnMut(usize, usize) {
 pub(crate) fn refusal(error: ExportError) -> Refusal {
     let message = with_sources(&error);
     match error {
-        ExportError::OtherExport { .. } | ExportError::Changed { .. } | ExportError::Address { .. } => {
-            Refusal::invalid(ErrorCode::Usage, message)
-        }
+        ExportError::OtherExport { .. }
+        | ExportError::Changed { .. }
+        | ExportError::Address { .. }
+        | ExportError::Redaction { .. } => Refusal::invalid(ErrorCode::Usage, message),
         ExportError::Data(_) | ExportError::Redact(_) => Refusal::invalid(ErrorCode::Unreadable, message),
         _ => Refusal::unusable(ErrorCode::CannotWrite, message),
     }

@@ -48,6 +48,9 @@ pub(crate) struct Offline {
     pub(crate) missed: u64,
     /// Their methods and URLs, the first 100.
     pub(crate) misses: Vec<String>,
+    /// URLs of recorded WebSockets, which cannot be replayed and have failed, the first 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_replayable: Vec<String>,
     /// The positions of the exchanges that were needed.
     #[serde(skip)]
     pub(crate) served: BTreeSet<usize>,
@@ -59,6 +62,9 @@ impl Offline {
         let mut text = format!("offline: {answered} answered from the recording, {} not in it\n", self.missed);
         for miss in &self.misses {
             text.push_str(&format!("  not recorded: {}\n", plain(miss)));
+        }
+        for socket in &self.not_replayable {
+            text.push_str(&format!("  cannot be replayed: WebSocket {}\n", plain(socket)));
         }
         text
     }
@@ -182,6 +188,7 @@ impl Running {
                     answered: served.answered,
                     missed: served.missed,
                     misses: fixtures.misses(),
+                    not_replayable: fixtures.sockets(),
                     served: fixtures.served(),
                 })
             }

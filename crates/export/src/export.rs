@@ -6,7 +6,7 @@ use cuebook_datalayer::RunDir;
 
 use crate::error::ExportError;
 use crate::folder::Folder;
-use crate::format::Format;
+use crate::format::{Format, Redaction};
 use crate::job::{Exported, Job, Options};
 use crate::mind2web::Mind2Web;
 use crate::source::RunSource;
@@ -23,6 +23,10 @@ pub fn export(
     options: &Options,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Exported, ExportError> {
+    if options.format == Format::Recording && options.redaction != Redaction::None {
+        let (format, redaction) = (options.format.as_str(), options.redaction.as_str());
+        return Err(ExportError::Redaction { format, redaction });
+    }
     let folder = Folder::open(&options.out, options.format, options.redaction, options.rewrite)?;
     let mut exported = Exported::default();
     let mut ids = BTreeSet::new();

@@ -8,18 +8,11 @@ use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::render::with_sources;
 
 use crate::error::ExportError;
-use crate::format::{Format, Redaction};
 use crate::job::Job;
 use crate::source::RunSource;
 
 /// Writes a recording of each run. One that cannot be replayed has none, and is named.
-///
-/// # Errors
-/// [`ExportError::Redaction`] if anything is to be removed; [`ExportError`] of a file.
 pub(crate) fn export(job: &mut Job<'_>, runs: &[RunSource]) -> Result<(), ExportError> {
-    if job.redaction != Redaction::None {
-        return Err(ExportError::Redaction { format: Format::Recording.as_str(), redaction: job.redaction.as_str() });
-    }
     for run in runs {
         match recording(run) {
             Ok(recording) => {

@@ -319,6 +319,8 @@ struct Inner {
     rules: FixtureRules,
     queues: Mutex<HashMap<Key, Queue>>,
     misses: Mutex<Vec<String>>,
+    /// WebSockets of the recording, by their URLs.
+    sockets: BTreeSet<String>,
     served: Mutex<BTreeSet<usize>>,
 }
 
@@ -349,18 +351,22 @@ impl Fixtures {
     ) -> Result<Option<(Setting, Self)>, DataError> {
         let Some((setting, exchanges)) = Exchanges::open(dir)? else { return Ok(None) };
         // What was written is free of secrets already.
-        let inner = Inner {
+        let mut inner = Inner {
             store: ArtifactStore::new(dir, None),
             redactor,
             rules,
             queues: Mutex::default(),
             misses: Mutex::default(),
+            sockets: BTreeSet::new(),
             served: Mutex::default(),
         };
         for (position, exchange) in exchanges.enumerate() {
             let exchange = exchange?;
             let is_left_out = inner.rules.only.as_ref().is_some_and(|only| !only.contains(&position));
             // Chrome asks nobody for a WebSocket.
+            if exchange.is_socket() && inner.sockets.len() < MAX_MISSES {
+                inner.sockets.insert(exchange.url.clone());
+            }
             if is_left_out || exchange.is_socket() {
                 continue;
             }
@@ -378,6 +384,12 @@ impl Fixtures {
     #[must_use]
     pub fn misses(&self) -> Vec<String> {
         lock(&self.0.misses).clone()
+    }
+
+    /// URLs of the recorded WebSockets, the first 100. They cannot be replayed: without a network, they fail.
+    #[must_use]
+    pub fn sockets(&self) -> Vec<String> {
+        self.0.sockets.iter().cloned().collect()
     }
 
     /// The positions of the exchanges that were needed so far.
