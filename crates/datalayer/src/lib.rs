@@ -12,6 +12,7 @@ pub mod artifact;
 mod artifact_name;
 pub mod error;
 pub mod film;
+pub mod fragile;
 pub mod html;
 mod in_words;
 pub mod judge;
