@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cuebook_grammar::candidate::{Candidate, ControlKind};
-use cuebook_grammar::facts::{ElementFacts, Facts};
+use cuebook_grammar::candidate::Candidate;
+use cuebook_grammar::facts::{ElementFacts, Facts, TargetFacts};
+use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::locator::{Locator, Strategy};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::Cause;
@@ -19,6 +20,7 @@ use cuebook_grammar::role::Role;
 use cuebook_grammar::secret::MASK;
 use cuebook_grammar::text_match::TextPattern;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::artifact::ArtifactStore;
 use crate::error::DataError;
@@ -26,8 +28,8 @@ use crate::log::{Entries, Entry, Observations};
 use crate::run_dir::RunDir;
 
 /// The most targets that are told apart.
-const APART: usize = 10_000;
-/// How many steps a sign names, and how many alternatives of a fact are kept.
+const APART: usize = 2_000;
+/// How many steps a sign names.
 const NAMED: usize = 5;
 /// How many other names of a page are kept with a target.
 const OTHERS: usize = 300;
@@ -42,71 +44,25 @@ pub struct FragileTarget {
     pub role: Role,
     /// Accessible name; empty where only a selector is known.
     pub name: String,
-    /// The locator of a target of which nothing else is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub locator: Option<String>,
     /// The page that it was on first, without query and fragment.
     pub page: String,
     /// Reasons to call it fragile, the strongest first.
     pub signs: Vec<Sign>,
-    /// What else is known of the element.
-    #[serde(default)]
-    pub traits: Traits,
+    /// The locator that a plan declared for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locator: Option<Locator>,
+    /// The element as it was observed first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<Box<Candidate>>,
+    /// Facts about it that a condition looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<Box<ElementFacts>>,
     /// The most elements of its role and name that a page had at a time; 0 if no page of the log has it.
     #[serde(default)]
     pub alike: u32,
     /// Names of other elements of its role on the same pages.
     #[serde(skip)]
     pub others: BTreeSet<String>,
-}
-
-/// What runs show of an element, as far as they do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct Traits {
-    /// The HTML tag in lower case.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
-    /// Its own id, if it looks hand-written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Ids of the elements around it that look hand-written.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub within: BTreeSet<String>,
-    /// Texts of its labels.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub labels: BTreeSet<String>,
-    /// Its `placeholder` attribute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub placeholder: Option<String>,
-    /// Its `alt` attribute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub alt: Option<String>,
-    /// Its `title` attribute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Names of its classes.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub classes: BTreeSet<String>,
-    /// Attributes that a selector of the plan asks for.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub attributes: BTreeMap<String, String>,
-    /// Where a link leads: an absolute URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub href: Option<String>,
-    /// Name, id or action path of its form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<String>,
-    /// Kind of the control.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control: Option<ControlKind>,
-    /// Texts around it: what distinguishes it from its twins, the heading above, the question of its dialog.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub around: BTreeSet<String>,
-    /// Its test id. It has one already, if not one of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub test_id: Option<String>,
 }
 
 /// A reason to call a target fragile.
@@ -179,14 +135,19 @@ pub struct Collector {
     targets: BTreeMap<Key, (FragileTarget, BTreeMap<SignKind, Sign>)>,
     test_ids: BTreeSet<String>,
     unread: u64,
+    /// Declared locators of the run whose element was seen.
+    known: BTreeMap<String, Key>,
 }
 
 /// A failure of a step to find its target, until it is known which element the step got instead.
 struct Lost {
     step: u32,
+    attempt: u32,
+    /// 0-based position among the targets of the step.
+    position: usize,
     target: RecordedTarget,
     sign: (SignKind, String),
-    key: Option<Key>,
+    key: Key,
 }
 
 impl Collector {
@@ -198,6 +159,7 @@ impl Collector {
         let mut pages = Observations::following(ArtifactStore::new(dir, None));
         let mut page: Option<Observation> = None;
         let (mut run, mut lost) = (String::new(), None);
+        self.known.clear();
         for entry in Entries::open(&dir.log_path())? {
             match entry? {
                 Entry::Header(header) => header.run_id.as_str().clone_into(&mut run),
@@ -225,12 +187,9 @@ impl Collector {
             self.settle(lost.take());
         }
         let at = format!("{run} step {}", record.step_index.saturating_add(1));
-        for name in record.action.targets() {
+        for (position, name) in record.action.targets().into_iter().enumerate() {
             let Some(recorded) = record.candidates.get(name) else { continue };
             let Some(key) = self.enter(record, name, recorded, page) else { continue };
-            if let Some((kind, detail)) = signs(recorded) {
-                self.sign(&key, kind, &at, detail);
-            }
             let failed =
                 record.failure.as_ref().filter(|failed| failed.facts.target.as_ref().is_none_or(|of| of == name));
             let kind = failed.and_then(|failed| match failed.cause {
@@ -239,7 +198,10 @@ impl Collector {
                 Cause::TargetStale => Some(SignKind::Stale),
                 _ => None,
             });
-            let before = lost.take_if(|lost| lost.step == record.step_index && kind.is_none());
+            let is_again = |lost: &mut Lost| {
+                (lost.step, lost.position) == (record.step_index, position) && lost.attempt < record.attempt
+            };
+            let before = lost.take_if(|lost| kind.is_none() && is_again(lost));
             match before {
                 Some(lost) if lost.target != *recorded && record.origin != StepOrigin::Repair => {
                     let was = in_words(&lost.target);
@@ -247,17 +209,28 @@ impl Collector {
                 }
                 other => self.settle(other),
             }
+            if kind.is_none() {
+                self.sign_of_locators(&key, recorded, &at);
+            }
             if let (Some(kind), None) = (kind, &lost) {
                 let sign = (kind, at.clone());
-                *lost = Some(Lost { step: record.step_index, target: recorded.clone(), sign, key: Some(key) });
+                let (step, attempt, target) = (record.step_index, record.attempt, recorded.clone());
+                *lost = Some(Lost { step, attempt, position, target, sign, key });
             }
         }
     }
 
     /// Nothing else was found in its place: the failure is a sign of the target itself.
     fn settle(&mut self, lost: Option<Lost>) {
-        if let Some(Lost { sign: (kind, at), key: Some(key), .. }) = lost {
+        if let Some(Lost { sign: (kind, at), key, target, .. }) = lost {
             self.sign(&key, kind, &at, String::new());
+            self.sign_of_locators(&key, &target, &at);
+        }
+    }
+
+    fn sign_of_locators(&mut self, key: &Key, target: &RecordedTarget, at: &str) {
+        if let Some((kind, detail)) = signs(target) {
+            self.sign(key, kind, at, detail);
         }
     }
 
@@ -276,7 +249,7 @@ impl Collector {
     fn enter(
         &mut self,
         record: &StepRecord,
-        name: &cuebook_grammar::id::TargetRef,
+        name: &TargetRef,
         recorded: &RecordedTarget,
         page: Option<&Observation>,
     ) -> Option<Key> {
@@ -293,30 +266,27 @@ impl Collector {
             (None, _, Some(Strategy::Text(by))) => (Role::Generic, literal(&by.text)),
             _ => (Role::Generic, String::new()),
         };
-        let locator = declared.filter(|_| name.is_empty()).map(ToString::to_string);
+        let locator = declared.map(ToString::to_string).unwrap_or_default();
+        if let Some(key) = self.known.get(&locator).filter(|_| name.is_empty()) {
+            return Some(key.clone());
+        }
         let url = record.url.split(['?', '#']).next().unwrap_or_default();
-        let key = (cut(url, TEXT), role, cut(locator.as_deref().unwrap_or(&name), TEXT));
+        // Another build of a site is on another origin.
+        let path = Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.path().to_owned());
+        let key = (cut(&path, TEXT), role, cut(if name.is_empty() { &locator } else { &name }, TEXT));
         if key.2.contains(MASK) || self.targets.len() >= APART && !self.targets.contains_key(&key) {
             return None;
         }
-        let (target, _) = self.targets.entry(key.clone()).or_insert_with(|| {
-            let target = FragileTarget {
-                role,
-                name: cut(&name, TEXT),
-                locator: locator.map(|locator| cut(&locator, TEXT)),
-                page: key.0.clone(),
-                ..FragileTarget::default()
-            };
-            (target, BTreeMap::new())
-        });
-        if let Some(candidate) = candidate {
-            target.traits.add_candidate(candidate);
+        let (target, _) = self.targets.entry(key.clone()).or_default();
+        (target.role, target.name) = (role, cut(&name, TEXT));
+        if target.page.is_empty() {
+            target.page = cut(url, TEXT);
         }
-        if let Some(element) = element {
-            target.traits.add_element(element);
-        }
-        if let Some(locator) = declared {
-            target.traits.add_locator(locator);
+        target.locator = target.locator.take().or_else(|| declared.cloned());
+        target.candidate = target.candidate.take().or_else(|| candidate.cloned().map(Box::new));
+        target.element = target.element.take().or_else(|| element.cloned().map(Box::new));
+        if declared.is_some() && !name.is_empty() && self.known.len() < APART {
+            self.known.insert(locator, key.clone());
         }
         for other in page.iter().flat_map(|page| &page.candidates).filter(|other| other.role == role) {
             if other.name != name && target.others.len() < OTHERS {
@@ -338,7 +308,8 @@ impl Collector {
     pub fn fragile(self) -> Fragile {
         let targets = self.targets.into_values().filter_map(|(mut target, signs)| {
             target.signs = signs.into_values().collect();
-            let is_safe = target.traits.id.is_some() && target.signs.iter().all(|sign| sign.kind >= SignKind::ByPlace);
+            let is_safe = target.candidate.as_deref().is_some_and(has_own_id)
+                && target.signs.iter().all(|sign| sign.kind >= SignKind::ByPlace);
             (!target.signs.is_empty() && !is_safe).then_some(target)
         });
         let mut targets: Vec<FragileTarget> = targets.collect();
@@ -347,79 +318,7 @@ impl Collector {
     }
 }
 
-impl Traits {
-    fn add_candidate(&mut self, candidate: &Candidate) {
-        let mut path = candidate.fingerprint.path.split('>').map(|part| {
-            let part = part.split('[').next().unwrap_or_default();
-            part.split_once('#').map_or((part, None), |(tag, id)| (tag, Some(id.to_owned())))
-        });
-        if let Some((tag, id)) = path.next_back() {
-            self.tag.get_or_insert_with(|| tag.to_owned());
-            self.id = self.id.take().or(id);
-        }
-        extend(&mut self.within, path.filter_map(|(_, id)| id));
-        extend(&mut self.labels, candidate.label.clone());
-        extend(
-            &mut self.around,
-            [&candidate.context, &candidate.surroundings].into_iter().flatten().map(|it| cut(it, TEXT)),
-        );
-        fill(&mut self.placeholder, candidate.placeholder.as_ref());
-        fill(&mut self.href, candidate.destination.as_ref());
-        fill(&mut self.form, candidate.form.as_ref());
-        fill(&mut self.test_id, candidate.test_id.as_ref());
-        self.control.get_or_insert(candidate.control);
-    }
-
-    fn add_element(&mut self, element: &ElementFacts) {
-        fill(&mut self.tag, Some(&element.tag).filter(|tag| !tag.is_empty()));
-        extend(&mut self.labels, element.labels.iter().cloned());
-        extend(&mut self.classes, element.classes.iter().cloned());
-        fill(&mut self.placeholder, element.placeholder.as_ref());
-        fill(&mut self.alt, element.alt.as_ref());
-        fill(&mut self.title, element.title.as_ref());
-        fill(&mut self.test_id, element.test_id.as_ref());
-    }
-
-    fn add_locator(&mut self, locator: &Locator) {
-        match &locator.strategy {
-            Strategy::Label(by) => extend(&mut self.labels, Some(literal(&by.text))),
-            Strategy::Placeholder(by) => fill(&mut self.placeholder, Some(&literal(&by.text))),
-            Strategy::AltText(by) => fill(&mut self.alt, Some(&literal(&by.text))),
-            Strategy::Title(by) => fill(&mut self.title, Some(&literal(&by.text))),
-            Strategy::Css(by) => self.add_selector(&by.selector),
-            _ => {}
-        }
-    }
-
-    /// What the last compound of a selector asks for: `button.primary[type=submit]`.
-    fn add_selector(&mut self, selector: &str) {
-        let last = selector.rsplit([' ', '>', '+', '~']).next().unwrap_or_default();
-        let simple = last.split(':').next().unwrap_or_default();
-        let (plain, attributes) = simple.split_at(simple.find('[').unwrap_or(simple.len()));
-        let start = plain.find(['.', '#']).unwrap_or(plain.len());
-        let (tag, mut rest) = plain.split_at(start);
-        fill(&mut self.tag, Some(&tag.to_ascii_lowercase()).filter(|tag| !tag.is_empty() && *tag != "*"));
-        while let Some(kind) = rest.chars().next() {
-            let end = rest.get(1..).and_then(|more| more.find(['.', '#'])).map_or(rest.len(), |end| end + 1);
-            let (part, more) = rest.split_at(end);
-            let word = part.trim_start_matches(['.', '#']).to_owned();
-            if kind == '#' {
-                fill(&mut self.id, Some(&word))
-            } else {
-                extend(&mut self.classes, Some(word))
-            }
-            rest = more;
-        }
-        for part in attributes.split('[').skip(1).take(NAMED) {
-            if let Some((name, value)) = part.trim_end_matches(']').split_once('=') {
-                let (name, value) = (name.trim_end_matches(['~', '^', '$', '*', '|']), value.trim_matches(['"', '\'']));
-                self.attributes.insert(cut(name, TEXT), cut(value, TEXT));
-            }
-        }
-    }
-}
-
-/// What the target itself says of how it is found.
+/// Says how the target is found, if not by an id.
 fn signs(recorded: &RecordedTarget) -> Option<(SignKind, String)> {
     let locators = match recorded {
         RecordedTarget::Observed(candidate) => &candidate.locators[..],
@@ -435,15 +334,18 @@ fn signs(recorded: &RecordedTarget) -> Option<(SignKind, String)> {
     Some((if is_place { SignKind::ByPlace } else { SignKind::ByText }, first.to_string()))
 }
 
+/// Returns `true` if it has an id that looks hand-written: the path has no others.
+fn has_own_id(candidate: &Candidate) -> bool {
+    candidate.fingerprint.path.rsplit('>').next().is_some_and(|own| own.contains('#'))
+}
+
 /// The only candidate of the page that the locator is one of.
 fn only<'a>(page: &'a Observation, locator: &Locator) -> Option<&'a Candidate> {
     let mut all = page.candidates.iter().filter(|candidate| candidate.locators.contains(locator));
     all.next().filter(|_| all.next().is_none())
 }
 
-fn samples(
-    facts: &Facts,
-) -> impl Iterator<Item = &BTreeMap<cuebook_grammar::id::TargetRef, cuebook_grammar::facts::TargetFacts>> {
+fn samples(facts: &Facts) -> impl Iterator<Item = &BTreeMap<TargetRef, TargetFacts>> {
     facts.before.iter().chain(&facts.samples).map(|sample| &sample.targets)
 }
 
@@ -461,16 +363,56 @@ fn in_words(target: &RecordedTarget) -> String {
     }
 }
 
-/// Keeps the first value that is known, unless it was redacted.
-fn fill(known: &mut Option<String>, seen: Option<&String>) {
-    let seen = seen.filter(|text| !text.is_empty() && !text.contains(MASK));
-    *known = known.take().or_else(|| seen.map(|text| cut(text, TEXT)));
-}
+#[cfg(test)]
+mod tests {
+    use cuebook_grammar::id::ObservationId;
+    use cuebook_grammar::record::RECORD_VERSION;
+    use cuebook_grammar::sample;
+    use serde_json::{Value, json};
 
-fn extend(known: &mut BTreeSet<String>, seen: impl IntoIterator<Item = String>) {
-    for text in seen.into_iter().filter(|text| !text.is_empty() && !text.contains(MASK)) {
-        if known.len() < 8 * NAMED {
-            known.insert(cut(&text, TEXT));
-        }
+    use super::*;
+
+    fn record(step: u32, attempt: u32, target: Value, failure: Option<&str>) -> StepRecord {
+        let failure = failure
+            .map(|cause| json!({ "stage": "resolve", "cause": cause, "message": "test", "facts": { "target": "t" } }));
+        let record = json!({
+            "schemaVersion": RECORD_VERSION, "runId": "r", "stepIndex": step, "origin": "plan", "attempt": attempt,
+            "action": { "type": "click", "targetRef": "t" }, "candidates": { "t": { "declared": target } },
+            "observation": 1, "url": "http://a.test/x?y", "risk": "write", "effectClass": "reversible",
+            "execution": { "tsMs": 0, "durationMs": 0 }, "result": if failure.is_some() { "failed" } else { "ok" },
+            "failure": failure,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    fn kinds(records: &[StepRecord], page: &str) -> Vec<(String, Vec<SignKind>)> {
+        let page = Observation { id: ObservationId(1), ..sample::page(page) };
+        let (mut collector, mut lost) = (Collector::default(), None);
+        records.iter().for_each(|record| collector.add_step("r", record, Some(&page), &mut lost));
+        collector.settle(lost);
+        let targets = collector.fragile().targets.into_iter();
+        targets.map(|target| (target.name, target.signs.iter().map(|sign| sign.kind).collect())).collect()
+    }
+
+    #[test]
+    fn failures_to_find_a_target_are_signs_of_what_was_found() {
+        let role = |name: &str| json!({ "strategy": "byRole", "role": "button", "name": name });
+        let stale = [record(1, 1, role("Save"), Some("targetStale")), record(1, 2, role("Save"), None)];
+        let page = "button \"Save\"";
+        assert_eq!(kinds(&stale, page), [("Save".to_owned(), vec![SignKind::Stale, SignKind::ByText])]);
+        let other = [record(1, 1, role("Save"), Some("targetNotFound")), record(1, 2, role("Keep"), None)];
+        let rebound = vec![SignKind::Rebound, SignKind::ByText];
+        assert_eq!(kinds(&other, page), [("Keep".to_owned(), rebound)]);
+        let lost = [record(1, 1, role("Save"), Some("targetNotFound"))];
+        assert_eq!(kinds(&lost, page), [("Save".to_owned(), vec![SignKind::NotFound, SignKind::ByText])]);
+        let twins = kinds(&[record(1, 1, role("Save"), None)], "button \"Save\"\nbutton \"Save\"");
+        assert_eq!(twins, [("Save".to_owned(), vec![SignKind::Twins, SignKind::ByText])]);
+        let fine = [
+            record(1, 1, json!({ "strategy": "byTestId", "testId": "save" }), None),
+            record(2, 1, json!({ "strategy": "css", "selector": "#save" }), None),
+        ];
+        assert_eq!(kinds(&fine, page), []);
+        let redacted = [record(1, 1, role(&format!("Call {MASK}")), None)];
+        assert_eq!(kinds(&redacted, page), []);
     }
 }

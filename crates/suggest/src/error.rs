@@ -12,7 +12,7 @@ pub enum SuggestError {
     Folder {
         /// The folder as it was named.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
     /// The folder has more files than the bound.
@@ -20,9 +20,9 @@ pub enum SuggestError {
     TooLarge {
         /// The folder as it was named.
         path: PathBuf,
-        /// The most files.
+        /// Upper bound of the files.
         limit: usize,
-        /// The most bytes.
+        /// Upper bound in bytes.
         total: u64,
     },
     /// A file is not what it was when the patch was made.
@@ -42,7 +42,7 @@ pub enum SuggestError {
     Write {
         /// Its path below the folder.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
 }

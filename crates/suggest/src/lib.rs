@@ -1,7 +1,7 @@
 //! Test ids for fragile targets: which elements recorded runs found only by a text or a place, where the source of the
 //! application writes them, and a patch that gives them ids.
 //!
-//! Cost: reading a source folder is one pass over its files of markup, at most 256 MiB; the search compares each target
+//! Cost: reading a source folder is one pass over its files of markup, at most 64 MiB; the search compares each target
 //! with each element.
 //!
 //! Invariants:

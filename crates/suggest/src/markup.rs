@@ -30,12 +30,12 @@ const CHOOSING: [&str; 7] = ["v-if", "v-else-if", "v-else", "v-show", "*ngIf", "
 /// Methods whose callback is called for each item.
 const CALLBACKS: [&str; 5] = ["map", "flatMap", "forEach", "from", "reduce"];
 
-/// What a template computes, in HTML and in Vue; and where it repeats.
+/// Places of HTML and Vue that a template computes.
 static COMPUTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?s)\{\{.*?\}\}|\{%.*?%\}").ok());
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"]*)"|'([^']*)'|`([^`]*)`"#).ok());
 static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<(/?)([A-Za-z][\w.:-]*)[^<>]*?(/?)>").ok());
 static LOOPS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\{%-?\s*(for|endfor)\b|\{\{[~-]?\s*(#each|/each)\b").ok());
+    LazyLock::new(|| Regex::new(r"\{%-?\s*(?:end)?for\b|\{\{[~-]?\s*[#/]each\b").ok());
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +78,9 @@ pub(crate) struct Element {
     pub(crate) parent: Option<usize>,
     /// Where an attribute is inserted, in bytes.
     pub(crate) insert_at: usize,
-    /// 1-based.
+    /// 1-based line of the tag.
     pub(crate) line: usize,
-    /// What repeats it, in this file.
+    /// The loop around it, in this file.
     pub(crate) repeats: Option<String>,
     /// The component that it belongs to.
     pub(crate) owner: String,
@@ -166,7 +166,12 @@ impl Markup {
         let Some(tree) = parser.parse_with_options(&mut chunk, None, Some(options)) else {
             return Self { is_cut: true, ..Self::default() };
         };
-        let mut reader = Reader { text, is_script: syntax == Syntax::Script, stem: pascal(stem), ..Reader::default() };
+        let mut reader = Reader { text, is_script: syntax == Syntax::Script, ..Reader::default() };
+        reader.scope.owner = Some(pascal(stem));
+        // From the first loop to the end of the last: what is between two of them is rather left out than doubled.
+        let mut loops = LOOPS.iter().flat_map(|loops| loops.find_iter(text)).filter(|_| syntax == Syntax::Html);
+        let first = loops.next().map_or(0, |found| found.start());
+        reader.template_loops = first..loops.last().map_or(first, |found| found.start());
         let mut cursor = tree.walk();
         // A node finds its parent only by a search from the root.
         let mut parents: Vec<Node<'_>> = Vec::new();
@@ -296,38 +301,55 @@ pub(crate) fn pascal(name: &str) -> String {
     out
 }
 
-/// What ends with the node that it began with.
-enum Mark {
-    Element(Option<usize>),
-    Loop,
-    Choice,
-    Attribute,
-    Owner,
-    Computed,
+/// State inside of a node, which ends with it.
+#[derive(Clone, Default)]
+struct Scope {
+    level: Level,
+    /// The nearest element around.
+    around: Option<usize>,
+    repeats: Option<String>,
+    owner: Option<String>,
+    /// The piece whose strings are read.
+    computed: Option<usize>,
 }
 
 #[derive(Default)]
 struct Reader<'t> {
     text: &'t str,
     is_script: bool,
-    stem: String,
     markup: Markup,
-    marks: Vec<(usize, Mark)>,
-    level: Level,
-    /// What is open, innermost last.
-    open: Vec<Option<usize>>,
-    loops: Vec<String>,
-    owners: Vec<String>,
-    /// Pieces that are computed, with the number of elements around each.
-    computed: Vec<(usize, usize)>,
+    scope: Scope,
+    /// Scopes to return to, with the depths of their nodes and the elements that end there.
+    outer: Vec<(usize, Scope, Option<usize>)>,
+    /// `true` between the node of an element and its tag.
+    is_opening: bool,
     /// Text of HTML that is being read.
     run: Option<Range<usize>>,
-    template_loops: u32,
+    /// Where the templates of a server repeat.
+    template_loops: Range<usize>,
 }
 
 impl<'t> Reader<'t> {
     fn source(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Begins a scope that ends with the node at this depth.
+    fn begin(&mut self, depth: usize) -> &mut Scope {
+        self.outer.push((depth, self.scope.clone(), None));
+        &mut self.scope
+    }
+
+    fn leave(&mut self, node: Node<'_>, depth: usize) {
+        if matches!(node.kind(), "element" | "document") {
+            self.flush();
+        }
+        while let Some((_, scope, element)) = self.outer.pop_if(|(at, ..)| *at == depth) {
+            self.scope = scope;
+            if let Some(element) = element.and_then(|at| self.markup.elements.get_mut(at)) {
+                element.pieces.end = self.markup.pieces.len();
+            }
+        }
     }
 
     /// Returns `true` if what is inside counts.
@@ -337,43 +359,81 @@ impl<'t> Reader<'t> {
             return false;
         }
         let depth = parents.len();
-        if self.is_script { self.enter_script(node, depth, parents.last()) } else { self.enter_html(node, depth) }
-    }
-
-    fn enter_html(&mut self, node: Node<'_>, depth: usize) -> bool {
         match node.kind() {
+            // HTML
             "text" | "entity" => {
                 let start = self.run.take().map_or(node.start_byte(), |run| run.start);
                 self.run = Some(start..node.end_byte());
             }
-            "script_element" | "style_element" | "comment" => {
+            "script_element"
+            | "style_element"
+            | "comment"
+            | "end_tag"
+            | "erroneous_end_tag"
+            | "jsx_closing_element" => {
                 self.flush();
                 return false;
-            }
-            "element" => {
-                self.flush();
-                self.open(depth);
             }
             "start_tag" | "self_closing_tag" => {
                 self.flush();
                 let attributes = self.attributes_of_html(node);
-                // The marks end with the element around the tag.
-                let depth = depth.saturating_sub(1);
                 if let Some(name) = REPEATING.iter().find(|name| attributes.contains_key(**name)) {
-                    self.begin_loop(depth, format!("`{name}`"));
+                    self.scope.repeats = Some(format!("`{name}`"));
                 }
-                if CHOOSING.iter().any(|name| attributes.contains_key(*name)) {
-                    self.level.choices += 1;
-                    self.marks.push((depth, Mark::Choice));
-                }
+                self.scope.level.choices += u32::from(CHOOSING.iter().any(|name| attributes.contains_key(*name)));
                 if let Some(name) = node.named_child(0).filter(|name| name.kind() == "tag_name") {
-                    self.add(self.source(name), attributes, name.end_byte(), name.start_position().row);
+                    self.add(name, name.end_byte(), attributes);
                 }
                 return false;
             }
-            "end_tag" | "erroneous_end_tag" => {
+            // Both
+            "element" | "jsx_element" | "jsx_self_closing_element" => {
                 self.flush();
-                return false;
+                self.begin(depth).computed = None;
+                self.is_opening = true;
+                if node.kind() == "jsx_self_closing_element" {
+                    self.begin_tag(node);
+                }
+            }
+            // Scripts
+            "jsx_opening_element" => self.begin_tag(node),
+            "jsx_attribute" => {
+                let scope = self.begin(depth);
+                (scope.level.attributes, scope.computed) = (scope.level.attributes + 1, None);
+            }
+            "jsx_text" | "html_character_reference" => self.push(Text::Literal(decoded(self.source(node)))),
+            "jsx_expression" if parents.last().is_some_and(|parent| parent.kind() == "jsx_element") => {
+                let Some(only) = node.named_child(0).filter(|only| only.kind() != "comment") else { return false };
+                if let Some(text) = self.string(only) {
+                    self.push(Text::Literal(text));
+                    return false;
+                }
+                self.push(Text::Computed(Vec::new()));
+                let piece = self.markup.pieces.len().checked_sub(1);
+                let scope = self.begin(depth);
+                (scope.level.choices, scope.computed) = (scope.level.choices + 1, piece);
+            }
+            "string" | "template_string" => {
+                let piece = self.scope.computed.and_then(|at| self.markup.pieces.get_mut(at));
+                if let Some(Piece { text: Text::Computed(texts), .. }) = piece {
+                    texts.extend(string_of(node, self.text));
+                }
+            }
+            "arguments" => {
+                let called = parents.last().and_then(|call| call.child_by_field_name("function"));
+                let method = called.and_then(|called| called.child_by_field_name("property"));
+                if let Some(method) = method.map(|method| self.source(method)).filter(|name| CALLBACKS.contains(name)) {
+                    self.begin(depth).repeats = Some(format!("`.{method}()`"));
+                }
+            }
+            "for_statement" | "for_in_statement" | "while_statement" => {
+                self.begin(depth).repeats = Some("a loop".to_owned());
+            }
+            "function_declaration" | "class_declaration" | "variable_declarator" => {
+                let name = node.child_by_field_name("name").map(|name| self.source(name));
+                if let Some(name) = name.filter(|name| name.starts_with(char::is_uppercase)) {
+                    self.begin(depth).owner = Some(name.to_owned());
+                }
             }
             _ => {}
         }
@@ -388,75 +448,10 @@ impl<'t> Reader<'t> {
             let name = self.source(name);
             let bound = name.strip_prefix("v-bind:").or_else(|| name.strip_prefix(':'));
             let bound = bound.or_else(|| name.strip_prefix('[').and_then(|name| name.strip_suffix(']')));
-            match bound {
-                Some(bound) => drop(all.entry(bound.to_owned()).or_insert(None)),
-                None => {
-                    let is_computed = value.contains("{{") || value.contains("{%");
-                    all.insert(name.to_owned(), (!is_computed).then(|| decoded(value)));
-                }
-            }
+            let is_computed = bound.is_some() || value.contains("{{") || value.contains("{%");
+            all.insert(bound.unwrap_or(name).to_owned(), (!is_computed).then(|| decoded(value)));
         }
         all
-    }
-
-    fn enter_script(&mut self, node: Node<'_>, depth: usize, parent: Option<&Node<'_>>) -> bool {
-        match node.kind() {
-            "jsx_element" => self.open(depth),
-            "jsx_self_closing_element" => {
-                self.open(depth);
-                self.begin_tag(node);
-            }
-            "jsx_opening_element" => self.begin_tag(node),
-            "jsx_closing_element" | "comment" => return false,
-            "jsx_attribute" => {
-                self.level.attributes += 1;
-                self.marks.push((depth, Mark::Attribute));
-            }
-            "jsx_text" => self.push(Text::Literal(decoded(self.source(node)))),
-            "html_character_reference" => self.push(Text::Literal(decoded(self.source(node)))),
-            "jsx_expression" if parent.is_some_and(|parent| parent.kind() == "jsx_element") => {
-                match node.named_child(0) {
-                    None => return false,
-                    Some(only) if only.kind() == "comment" => return false,
-                    Some(only) => match self.string(only) {
-                        Some(text) => {
-                            self.push(Text::Literal(text));
-                            return false;
-                        }
-                        None => self.push(Text::Computed(Vec::new())),
-                    },
-                }
-                self.computed.push((self.markup.pieces.len().saturating_sub(1), self.open.len()));
-                self.level.choices += 1;
-                self.marks.extend([(depth, Mark::Choice), (depth, Mark::Computed)]);
-            }
-            "string" | "template_string" => {
-                let here = self.computed.last().filter(|(_, open)| *open == self.open.len()).map(|(piece, _)| *piece);
-                if let (Some(piece), Some(text)) = (here, self.string(node))
-                    && let Some(Piece { text: Text::Computed(texts), .. }) = self.markup.pieces.get_mut(piece)
-                {
-                    texts.push(text);
-                }
-            }
-            "arguments" => {
-                let called = parent.and_then(|call| call.child_by_field_name("function"));
-                let method = called.and_then(|called| called.child_by_field_name("property"));
-                let method = method.map(|method| self.source(method)).filter(|name| CALLBACKS.contains(name));
-                if let Some(method) = method {
-                    self.begin_loop(depth, format!("`.{method}()`"));
-                }
-            }
-            "for_statement" | "for_in_statement" | "while_statement" => self.begin_loop(depth, "a loop".to_owned()),
-            "function_declaration" | "class_declaration" | "variable_declarator" => {
-                let name = node.child_by_field_name("name").map(|name| self.source(name));
-                if let Some(name) = name.filter(|name| name.starts_with(char::is_uppercase)) {
-                    self.owners.push(name.to_owned());
-                    self.marks.push((depth, Mark::Owner));
-                }
-            }
-            _ => {}
-        }
-        true
     }
 
     fn begin_tag(&mut self, node: Node<'_>) {
@@ -476,78 +471,51 @@ impl<'t> Reader<'t> {
             };
             all.insert(key.to_owned(), value);
         }
-        self.add(self.source(name), all, end, name.start_position().row);
+        self.add(name, end, all);
     }
 
-    /// The value of a string that is not computed.
     fn string(&self, node: Node<'_>) -> Option<String> {
-        let is_plain = match node.kind() {
-            "string" => true,
-            "template_string" => {
-                node.named_children(&mut node.walk()).all(|part| part.kind() != "template_substitution")
-            }
-            _ => false,
-        };
-        let text = self.source(node);
-        is_plain.then(|| decoded(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
+        string_of(node, self.text)
     }
 
-    fn open(&mut self, depth: usize) {
-        self.marks.push((depth, Mark::Element(None)));
-        self.open.push(None);
-    }
-
-    fn begin_loop(&mut self, depth: usize, by: String) {
-        self.loops.push(by);
-        self.marks.push((depth, Mark::Loop));
-    }
-
-    fn add(&mut self, tag: &str, attributes: BTreeMap<String, Option<String>>, insert_at: usize, row: usize) {
-        let here = self.markup.elements.len();
-        // An image is read by its alternative text, and what a component is given may be its text.
-        let is_component = tag.starts_with(char::is_uppercase);
+    fn add(&mut self, name: Node<'_>, insert_at: usize, attributes: BTreeMap<String, Option<String>>) {
+        let (here, tag) = (self.markup.elements.len(), self.source(name));
         let own = |name: &str| attributes.get(name).cloned().flatten();
-        if is_component {
+        // An image is read by its alternative text, and what a component is given may be its text.
+        if tag.starts_with(char::is_uppercase) {
             self.push(Text::Computed(attributes.values().flatten().take(20).cloned().collect()));
         } else if let Some(alt) = own("alt").filter(|_| tag.eq_ignore_ascii_case("img")) {
             self.push(Text::Literal(alt));
         }
-        let start = self.markup.pieces.len();
-        let by_template = (self.template_loops > 0).then(|| "a loop of the template".to_owned());
-        let tag = if self.is_script || tag.contains(char::is_uppercase) && tag.contains(char::is_lowercase) {
-            tag.to_owned()
-        } else {
-            tag.to_ascii_lowercase()
-        };
-        let is_scope = self.open.last().is_some_and(Option::is_none);
-        if let Some(id) = own("for").or_else(|| own("htmlFor")).filter(|_| tag == "label") {
+        if let Some(id) = own("for").filter(|_| tag == "label") {
             self.markup.labels.entry(id).or_default().push(here);
         }
+        let start = self.markup.pieces.len();
+        let is_mixed = tag.contains(char::is_uppercase) && tag.contains(char::is_lowercase);
+        let by_template = self.template_loops.contains(&insert_at).then(|| "a loop of the template".to_owned());
         self.markup.elements.push(Element {
-            tag,
+            tag: if self.is_script || is_mixed { tag.to_owned() } else { tag.to_ascii_lowercase() },
             attributes,
-            parent: self.open.iter().rev().find_map(|open| *open),
+            parent: self.scope.around,
             insert_at,
-            line: row + 1,
-            repeats: self.loops.last().cloned().or(by_template),
-            owner: self.owners.last().unwrap_or(&self.stem).clone(),
+            line: name.start_position().row + 1,
+            repeats: self.scope.repeats.clone().or(by_template),
+            owner: self.scope.owner.clone().unwrap_or_default(),
             pieces: start..start,
-            level: self.level,
+            level: self.scope.level,
         });
         // A tag that is never closed, in broken source, holds nothing.
-        if is_scope && let Some(open) = self.open.last_mut() {
-            *open = Some(here);
-            let mark = self.marks.iter_mut().rev().find(|(_, mark)| matches!(mark, Mark::Element(_)));
-            if let Some((_, mark)) = mark {
-                *mark = Mark::Element(Some(here));
-            }
+        if std::mem::take(&mut self.is_opening)
+            && let Some((.., element)) = self.outer.last_mut()
+        {
+            (*element, self.scope.around) = (Some(here), Some(here));
         }
     }
 
     fn push(&mut self, text: Text) {
         let is_empty = matches!(&text, Text::Literal(text) if text.trim().is_empty());
         if !is_empty {
-            self.markup.pieces.push(Piece { level: self.level, text });
+            self.markup.pieces.push(Piece { level: self.scope.level, text });
         }
     }
 
@@ -559,41 +527,23 @@ impl<'t> Reader<'t> {
         for found in COMPUTED.iter().flat_map(|computed| computed.find_iter(text)) {
             self.push(Text::Literal(decoded(text.get(at..found.start()).unwrap_or_default())));
             at = found.end();
-            for word in LOOPS.iter().filter_map(|loops| loops.captures(found.as_str())) {
-                match word.iter().skip(1).flatten().next().map(|word| word.as_str()) {
-                    Some("for" | "#each") => self.template_loops += 1,
-                    _ => self.template_loops = self.template_loops.saturating_sub(1),
-                }
-            }
             let quoted = QUOTED.iter().flat_map(|quoted| quoted.captures_iter(found.as_str()));
             let texts = quoted.filter_map(|it| it.iter().skip(1).flatten().next().map(|it| it.as_str().to_owned()));
             self.push(Text::Computed(texts.take(20).collect()));
         }
         self.push(Text::Literal(decoded(text.get(at..).unwrap_or_default())));
     }
+}
 
-    fn leave(&mut self, node: Node<'_>, depth: usize) {
-        if !self.is_script && matches!(node.kind(), "element" | "document") {
-            self.flush();
-        }
-        while self.marks.last().is_some_and(|(at, _)| *at == depth) {
-            match self.marks.pop() {
-                Some((_, Mark::Element(element))) => {
-                    self.open.pop();
-                    let end = self.markup.pieces.len();
-                    if let Some(element) = element.and_then(|at| self.markup.elements.get_mut(at)) {
-                        element.pieces.end = end;
-                    }
-                }
-                Some((_, Mark::Loop)) => drop(self.loops.pop()),
-                Some((_, Mark::Choice)) => self.level.choices = self.level.choices.saturating_sub(1),
-                Some((_, Mark::Attribute)) => self.level.attributes = self.level.attributes.saturating_sub(1),
-                Some((_, Mark::Owner)) => drop(self.owners.pop()),
-                Some((_, Mark::Computed)) => drop(self.computed.pop()),
-                None => return,
-            }
-        }
-    }
+/// The value of a string that is not computed.
+fn string_of(node: Node<'_>, text: &str) -> Option<String> {
+    let is_plain = match node.kind() {
+        "string" => true,
+        "template_string" => node.named_children(&mut node.walk()).all(|part| part.kind() != "template_substitution"),
+        _ => false,
+    };
+    let text = text.get(node.byte_range())?;
+    is_plain.then(|| decoded(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
 }
 
 /// Text with the commonest character references resolved.

@@ -5,10 +5,14 @@
 //! - Each point of a score is evidence that is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use cuebook_datalayer::fragile::FragileTarget;
 use cuebook_grammar::candidate::ControlKind;
+use cuebook_grammar::locator::{ByLabel, ByPlaceholder, Strategy};
 use cuebook_grammar::role::Role;
+use cuebook_grammar::text_match::TextPattern;
+use regex::Regex;
 use serde::Serialize;
 use url::Url;
 
@@ -17,6 +21,12 @@ use crate::source::{Source, SourceFile};
 
 /// Components of routers, which pass attributes on to their `a`.
 const LINKS: [&str; 6] = ["Link", "NavLink", "RouterLink", "NuxtLink", "router-link", "nuxt-link"];
+
+/// Kinds of inputs that are never another one.
+const SPECIAL: [ControlKind; 4] = [ControlKind::Password, ControlKind::Check, ControlKind::File, ControlKind::Plain];
+static SIMPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"\[(?<name>[\w-]+)[~^$*|]?=["']?(?<value>[^"'\]]*)["']?\]|(?<kind>[.#]?)(?<word>[\w-]+)"#).ok()
+});
 
 /// An element of the source, with why it is the one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +39,7 @@ pub struct Place {
     pub line: usize,
     /// The tag or the component.
     pub tag: String,
-    /// What it shares with the element of the page.
+    /// Facts that it shares with the element of the page.
     pub evidence: Vec<String>,
     #[serde(skip)]
     pub(crate) at: (usize, usize),
@@ -83,7 +93,7 @@ pub(crate) fn fits_too(source: &Source, place: &Place, name: &str) -> bool {
     file.zip(element).is_some_and(|(file, element)| file.markup.fit(element, &normal(name)) == TextFit::Around)
 }
 
-/// What repeats components: of each, where it stands in a loop or in a component that does.
+/// Finds what repeats components: of each, where it stands in a loop or in a component that does.
 pub(crate) fn repeated_components(source: &Source) -> BTreeMap<String, String> {
     let mut repeated: BTreeMap<String, String> = BTreeMap::new();
     let uses: Vec<(String, &SourceFile, &Element)> = source
@@ -114,12 +124,23 @@ enum Kind {
     Component,
 }
 
-/// A target, as it is compared.
+/// A target, as it is compared: what runs and plans say of it, flat.
+#[derive(Default)]
 struct Wanted<'t> {
-    target: &'t FragileTarget,
-    name: String,
+    role: Role,
+    name: &'t str,
+    normal_name: String,
+    tag: Option<String>,
+    id: Option<String>,
+    /// Ids around it that look hand-written.
+    within: BTreeSet<&'t str>,
     labels: BTreeSet<String>,
+    /// Texts around it.
     around: BTreeSet<String>,
+    classes: BTreeSet<&'t str>,
+    /// Attributes by their names: `placeholder`, `alt`, `title`, and those of a selector.
+    attributes: BTreeMap<&'t str, &'t str>,
+    control: Option<ControlKind>,
     href: Option<Url>,
     page: Option<Url>,
     is_named_by_content: bool,
@@ -127,92 +148,130 @@ struct Wanted<'t> {
 
 impl<'t> Wanted<'t> {
     fn of(target: &'t FragileTarget) -> Self {
-        let traits = &target.traits;
-        let around = traits.around.iter().map(|text| text.split_once(": ").map_or(text.as_str(), |(_, text)| text));
-        let is_entered = matches!(target.role, Role::TextBox | Role::SearchBox | Role::SpinButton | Role::Slider)
-            || matches!(target.role, Role::ComboBox | Role::ListBox | Role::Checkbox | Role::Radio | Role::Switch);
-        let is_field =
-            matches!(traits.tag.as_deref(), Some("input" | "select" | "textarea")) && target.role != Role::Button;
-        Self {
-            target,
-            name: normal(&target.name),
-            labels: traits.labels.iter().map(|label| normal(label)).collect(),
-            around: around.map(normal).filter(|text| text.len() > 2).collect(),
-            href: traits.href.as_deref().and_then(|href| Url::parse(href).ok()),
-            page: Url::parse(&target.page).ok(),
-            is_named_by_content: !is_entered && !is_field,
+        let mut wanted = Self { role: target.role, name: &target.name, ..Self::default() };
+        wanted.normal_name = normal(&target.name);
+        wanted.page = Url::parse(&target.page).ok();
+        if let Some(candidate) = target.candidate.as_deref() {
+            let mut path = candidate.fingerprint.path.split('>').map(|part| part.split('[').next().unwrap_or_default());
+            if let Some(own) = path.next_back() {
+                let (tag, id) = own.split_once('#').map_or((own, None), |(tag, id)| (tag, Some(id)));
+                (wanted.tag, wanted.id) = (Some(tag.to_owned()), id.map(str::to_owned));
+            }
+            wanted.within =
+                path.filter_map(|part| Some(part.split_once('#')?.1)).chain(candidate.form.as_deref()).collect();
+            wanted.labels.extend(candidate.label.as_deref().map(normal));
+            let around = [&candidate.context, &candidate.surroundings].into_iter().flatten();
+            let said = around.map(|text| normal(text.split_once(": ").map_or(text.as_str(), |(_, text)| text)));
+            wanted.around = said.filter(|text| text.len() > 2).collect();
+            wanted.attributes.extend(candidate.placeholder.as_deref().map(|text| ("placeholder", text)));
+            wanted.href = candidate.destination.as_deref().and_then(|href| Url::parse(href).ok());
+            wanted.control = Some(candidate.control);
+        }
+        if let Some(element) = target.element.as_deref() {
+            wanted.tag = wanted.tag.or(Some(element.tag.clone())).filter(|tag| !tag.is_empty());
+            wanted.labels.extend(element.labels.iter().map(|label| normal(label)));
+            wanted.classes.extend(element.classes.iter().map(String::as_str));
+            let known = [("placeholder", &element.placeholder), ("alt", &element.alt), ("title", &element.title)];
+            wanted.attributes.extend(known.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
+        }
+        match target.locator.as_ref().map(|locator| &locator.strategy) {
+            Some(Strategy::Css(by)) => wanted.add_selector(by.selector.as_str()),
+            Some(Strategy::Label(ByLabel { text: TextPattern::Literal(text), .. })) => {
+                wanted.labels.insert(normal(text.as_str()));
+            }
+            Some(Strategy::Placeholder(ByPlaceholder { text: TextPattern::Literal(text), .. })) => {
+                wanted.attributes.insert("placeholder", text.as_str());
+            }
+            _ => {}
+        }
+        let is_field = matches!(wanted.tag.as_deref(), Some("input" | "select" | "textarea"));
+        wanted.is_named_by_content =
+            !(target.role.is_text_entry() || target.role.is_checkable() || is_field && target.role != Role::Button);
+        wanted
+    }
+
+    /// Adds what the last compound of a selector asks for: `button.primary[type=submit]`.
+    fn add_selector(&mut self, selector: &'t str) {
+        let last = selector.rsplit([' ', '>', '+', '~']).next().unwrap_or_default();
+        let simple = last.split(':').next().unwrap_or_default();
+        for part in SIMPLE.iter().flat_map(|part| part.captures_iter(simple)) {
+            let group = |name: &str| part.name(name).map_or("", |group| group.as_str());
+            match (group("kind"), group("word")) {
+                ("", "") => drop(self.attributes.insert(group("name"), group("value"))),
+                (".", class) => drop(self.classes.insert(class)),
+                ("#", id) => self.id = Some(id.to_owned()),
+                (_, tag) => self.tag = Some(tag.to_ascii_lowercase()),
+            }
         }
     }
 
     fn kind(&self, element: &Element) -> Option<Kind> {
         let tag = element.tag.as_str();
-        match &self.target.traits.tag {
-            Some(wanted) if wanted.eq_ignore_ascii_case(tag) => Some(Kind::Element),
-            Some(wanted) if LINKS.contains(&tag) && wanted == "a" => Some(Kind::Element),
-            None if LINKS.contains(&tag) && self.target.role == Role::Link => Some(Kind::Element),
-            _ if element.is_component() => Some(Kind::Component),
-            None => (is_of_role(element, self.target.role)).then_some(Kind::Element),
-            Some(_) => None,
+        let is_link = LINKS.contains(&tag) && self.role == Role::Link;
+        let is_alike = match &self.tag {
+            Some(wanted) => wanted.eq_ignore_ascii_case(tag),
+            None => !element.is_component() && is_of_role(element, self.role),
+        };
+        match is_link || is_alike {
+            true => Some(Kind::Element),
+            false => element.is_component().then_some(Kind::Component),
         }
     }
 
     /// The score and its evidence; `None` if nothing says that it is this element, or something that it is not.
     fn grade(&self, file: &SourceFile, element: &Element) -> Option<(u32, Vec<String>, bool)> {
-        let traits = &self.target.traits;
         let mut grade = Grade::default();
-        if let Some(control) = traits.control.filter(|_| element.tag == "input") {
-            let is_literal = element.attributes.get("type").is_none_or(Option::is_some);
-            let kind = control_of(element.literal("type").unwrap_or("text"));
-            if is_literal && kind != control {
-                return None;
-            }
-            grade.add(u32::from(is_literal && kind != ControlKind::Text), false, || format!("type {kind:?}"));
+        let kind =
+            element.attributes.get("type").map_or(Some("text"), Option::as_deref).filter(|_| element.tag == "input");
+        if let (Some(kind), Some(wanted)) = (kind.map(control_of), self.control)
+            && kind != wanted
+            && (kind != ControlKind::Text || SPECIAL.contains(&wanted))
+        {
+            return None;
         }
-        grade.attribute(element, "id", traits.id.as_deref(), 8)?;
-        for (name, value) in &traits.attributes {
+        grade.attribute(element, "id", self.id.as_deref(), 8)?;
+        // The name that assistive technology reads comes first from `aria-label`, so another one is another element.
+        let name = Some(self.name).filter(|name| !name.is_empty());
+        grade.attribute(element, "aria-label", name, 6)?;
+        for (name, value) in &self.attributes {
             grade.attribute(element, name, Some(value), 4)?;
         }
-        // The name that assistive technology reads comes first from `aria-label`, so another one is another element.
-        let name = Some(self.target.name.as_str()).filter(|name| !name.is_empty());
-        grade.attribute(element, "aria-label", name, 6)?;
+        for attribute in ["placeholder", "alt", "title"].into_iter().filter(|name| !self.attributes.contains_key(name))
+        {
+            if element.literal(attribute).map(normal).is_some_and(|value| value == self.normal_name) {
+                grade.attribute(element, attribute, name, 4)?;
+            }
+        }
         let is_labelled =
             element.attributes.keys().any(|name| matches!(name.as_str(), "aria-label" | "aria-labelledby"));
-        grade.attribute(element, "placeholder", traits.placeholder.as_deref(), 5)?;
-        for (attribute, value) in [("alt", &traits.alt), ("title", &traits.title)] {
-            let value =
-                value.as_deref().or(name).filter(|value| element.literal(attribute).map(normal) == Some(normal(value)));
-            grade.attribute(element, attribute, value, 4)?;
-        }
         if !self.is_named_by_content {
             let labels = file.markup.labels(element);
-            if let Some(label) = labels.iter().find(|label| **label == self.name || self.labels.contains(*label)) {
-                grade.add(6, true, || format!("label {:?}", shown(&self.target.name, label)));
-            } else if !is_labelled && !self.name.is_empty() && labels.iter().any(|label| !self.name.contains(label)) {
+            if let Some(label) = labels.iter().find(|label| **label == self.normal_name || self.labels.contains(*label))
+            {
+                let shown = if *label == self.normal_name { self.name } else { label };
+                grade.add(6, true, || format!("label {shown:?}"));
+            } else if !is_labelled && name.is_some() && labels.iter().any(|label| !self.normal_name.contains(label)) {
                 return None;
             }
         } else if element.tag == "input" {
             grade.attribute(element, "value", name, 6)?;
         } else if !is_labelled {
-            let fit = file.markup.fit(element, &self.name);
+            let fit = file.markup.fit(element, &self.normal_name);
             let points = match fit {
                 TextFit::Whole => 6,
                 TextFit::Choice => 5,
                 TextFit::Around => 3,
                 TextFit::Unknown => 0,
-                TextFit::Other if element.tag != "select" => return None,
-                TextFit::Other => 0,
+                TextFit::Other => return None,
             };
             grade.is_around = fit == TextFit::Around;
-            grade.add(points, true, || format!("text {:?}", self.target.name));
+            grade.add(points, true, || format!("text {:?}", self.name));
         }
-        if element.is_component() {
-            let given = element
-                .attributes
-                .iter()
-                .find(|(_, value)| !self.name.is_empty() && value.as_deref().map(normal).as_ref() == Some(&self.name));
-            grade.add(6 * u32::from(given.is_some()), true, || {
-                format!("{} {:?}", given.map_or("", |it| it.0), self.target.name)
-            });
+        if element.is_component() && !grade.identifies && name.is_some() {
+            let is_name = |value: &Option<String>| value.as_deref().map(normal).as_ref() == Some(&self.normal_name);
+            if let Some((given, _)) = element.attributes.iter().find(|(_, value)| is_name(value)) {
+                grade.add(6, true, || format!("{given} {:?}", self.name));
+            }
         }
         self.add_link(element, &mut grade);
         self.add_classes(element, &mut grade);
@@ -224,8 +283,7 @@ impl<'t> Wanted<'t> {
     }
 
     fn add_link(&self, element: &Element, grade: &mut Grade) {
-        let written =
-            element.literal("href").or_else(|| element.literal("to")).filter(|_| self.target.role == Role::Link);
+        let written = element.literal("href").or_else(|| element.literal("to")).filter(|_| self.role == Role::Link);
         let resolved = written.and_then(|written| self.page.as_ref()?.join(written).ok());
         if resolved.is_some() && resolved == self.href {
             grade.add(4, true, || format!("href {:?}", written.unwrap_or_default()));
@@ -233,33 +291,27 @@ impl<'t> Wanted<'t> {
     }
 
     fn add_classes(&self, element: &Element, grade: &mut Grade) {
-        let wanted = &self.target.traits.classes;
         let own: BTreeSet<&str> = element.literal("class").unwrap_or_default().split_whitespace().collect();
-        let shared: Vec<&str> = wanted.iter().map(String::as_str).filter(|class| own.contains(class)).collect();
+        let shared: Vec<&str> = self.classes.intersection(&own).copied().collect();
         // Without a name, a selector of the plan is all that is known.
-        let is_all = self.name.is_empty() && !wanted.is_empty() && shared.len() == wanted.len();
+        let is_all = self.name.is_empty() && !shared.is_empty() && shared.len() == self.classes.len();
         let points = u32::try_from(shared.len().min(2)).unwrap_or(2);
         grade.add(points + u32::from(is_all), is_all, || format!("class {:?}", shared.join(" ")));
     }
 
     fn add_context(&self, file: &SourceFile, element: &Element, grade: &mut Grade) {
-        let traits = &self.target.traits;
-        for (distance, around) in file.markup.around(element).enumerate() {
+        for around in file.markup.around(element) {
             let ids = [around.literal("id"), around.literal("name").filter(|_| around.tag == "form")];
-            if let Some(id) =
-                ids.into_iter().flatten().find(|id| traits.within.contains(*id) || traits.form.as_deref() == Some(*id))
-            {
+            if let Some(id) = ids.into_iter().flatten().find(|id| self.within.contains(*id)) {
                 grade.add(2, false, || format!("within {id:?}"));
             }
-            let has_said = grade.evidence.iter().any(|it| it.starts_with("near "));
-            if distance < 8 && !has_said && !self.around.is_empty() {
-                let own = around.literal("aria-label").map(normal);
-                if let Some(text) = file.markup.texts(around).chain(own).find(|text| self.around.contains(text)) {
-                    let points = if distance < 3 { 2 } else { 1 };
-                    let known = traits.around.iter().find(|known| normal(known).ends_with(&text));
-                    grade.add(points, false, || format!("near {:?}", known.unwrap_or(&text)));
-                }
-            }
+        }
+        let texts = file.markup.around(element).take(8).enumerate().flat_map(|(distance, around)| {
+            let own = around.literal("aria-label").map(normal);
+            file.markup.texts(around).chain(own).map(move |text| (distance, text))
+        });
+        if let Some((distance, text)) = texts.into_iter().find(|(_, text)| self.around.contains(text)) {
+            grade.add(if distance < 3 { 2 } else { 1 }, false, || format!("near {text:?}"));
         }
         let path = self.page.as_ref().map(|page| page.path().trim_matches('/').to_lowercase()).unwrap_or_default();
         let (own, file) = (file.path.to_lowercase(), &file.path);
@@ -300,35 +352,24 @@ impl Grade {
     }
 }
 
-/// The page's spelling of a text that was compared, if it is the name.
-fn shown<'a>(name: &'a str, compared: &'a str) -> &'a str {
-    if normal(name) == compared { name } else { compared }
-}
-
+/// The kind of an `input`, where it tells inputs of one name apart.
 fn control_of(kind: &str) -> ControlKind {
     match kind.to_ascii_lowercase().as_str() {
         "password" => ControlKind::Password,
         "checkbox" | "radio" => ControlKind::Check,
         "file" => ControlKind::File,
-        "range" => ControlKind::Range,
-        "color" => ControlKind::Color,
-        "number" => ControlKind::Number,
-        "date" | "time" | "month" | "week" | "datetime-local" => ControlKind::DateTime,
         "submit" | "button" | "reset" | "image" => ControlKind::Plain,
         _ => ControlKind::Text,
     }
 }
 
-/// Returns `true` if an element of this tag may have the role. Without a role, any may.
+/// Returns `true` if an element of this tag may have the role.
 fn is_of_role(element: &Element, role: Role) -> bool {
     let tags: &[&str] = match role {
         _ if element.literal("role") == Some(role.as_str()) => return true,
-        Role::Button => &["button", "input", "summary", "label"],
+        Role::Button => &["button", "input", "summary"],
         Role::Link => &["a", "area"],
-        Role::TextBox | Role::SearchBox => &["input", "textarea"],
-        Role::SpinButton | Role::Checkbox | Role::Radio | Role::Switch | Role::Slider => &["input"],
-        Role::ComboBox | Role::ListBox => &["select", "input"],
-        Role::Heading => &["h1", "h2", "h3", "h4", "h5", "h6"],
+        _ if role.is_text_entry() || role.is_checkable() => &["input", "textarea", "select"],
         _ => return true,
     };
     tags.contains(&element.tag.as_str())

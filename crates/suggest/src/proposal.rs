@@ -6,8 +6,10 @@
 //! - The same logs and the same source give the same patch.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use cuebook_datalayer::fragile::{Fragile, FragileTarget};
+use regex::Regex;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -20,7 +22,10 @@ use crate::source::{Source, SourceFile};
 /// The most places that are named where several fit.
 const NAMED: usize = 20;
 
-/// What comes of the fragile targets of runs.
+/// A string that could be an id.
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["'`]([\p{L}\p{N}-]{1,100})["'`]"#).ok());
+
+/// Suggestions for the fragile targets of runs.
 #[derive(Debug)]
 pub struct Proposal<'s> {
     /// One for each target, in the order of the targets.
@@ -68,7 +73,7 @@ pub enum Outcome {
     },
     /// One place makes many elements, so that one id would be many.
     Repeated {
-        /// What repeats it.
+        /// The loop, or what a page shows.
         by: String,
         /// Where it is written.
         place: Place,
@@ -108,15 +113,15 @@ pub fn suggest<'s>(source: &'s Source, fragile: Fragile, attributes: Attributes<
     }
     let mut ids: BTreeMap<(usize, usize), String> = BTreeMap::new();
     let mut taken = fragile.test_ids;
+    taken.extend(words(source, attributes.all));
     for (at, number) in wanted {
         let (Some(target), Some((file, element))) = (fragile.targets.get(number), written(source, at)) else {
             continue;
         };
-        let name = [&target.name, target.traits.labels.first().unwrap_or(&target.name)];
-        let name = name.into_iter().find(|name| !name.is_empty()).map_or_else(|| described(element), Clone::clone);
+        let name = if target.name.is_empty() { described(element) } else { target.name.clone() };
         let around = file.markup.around(element).find_map(|around| around.literal("id")).filter(|id| *id != "app");
         let mut names = naming::names(target.role, &name, around.filter(|id| *id != "root"), &file.path);
-        if let Some(id) = names.find(|id| !taken.contains(id) && !is_written(source, id)) {
+        if let Some(id) = names.find(|id| !taken.contains(id)) {
             taken.insert(id.clone());
             ids.insert(at, id);
         }
@@ -217,10 +222,14 @@ fn described(element: &Element) -> String {
     own.unwrap_or(&element.tag).to_owned()
 }
 
-/// Returns `true` if a file has the id as a string, wherever that is.
-fn is_written(source: &Source, id: &str) -> bool {
-    let quoted = ["\"", "'", "`"].map(|quote| format!("{quote}{id}{quote}"));
-    source.files.iter().any(|file| quoted.iter().any(|quoted| file.text.contains(quoted)))
+/// Words that the source has as strings, and its test ids.
+fn words(source: &Source, attributes: &[String]) -> BTreeSet<String> {
+    let quoted = source.files.iter().flat_map(|file| {
+        QUOTED.iter().flat_map(|quoted| quoted.captures_iter(&file.text)).filter_map(|found| found.get(1))
+    });
+    let elements = source.files.iter().flat_map(|file| &file.markup.elements);
+    let ids = elements.flat_map(|element| attributes.iter().filter_map(|name| element.literal(name)));
+    quoted.map(|word| word.as_str()).chain(ids).map(str::to_owned).collect()
 }
 
 fn changes<'s>(

@@ -22,7 +22,7 @@ pub const MAX_FILE: u64 = 1 << 20;
 /// The most files that are read.
 pub const MAX_FILES: usize = 20_000;
 /// The most bytes that are read.
-pub const MAX_TOTAL: u64 = 256 << 20;
+pub const MAX_TOTAL: u64 = 64 << 20;
 /// The longest line of a file that a person writes; files with longer ones are generated.
 const MAX_LINE: usize = 10_000;
 /// Folders that builds and package managers fill.
@@ -58,8 +58,10 @@ impl Source {
         let failed = |source| SuggestError::Folder { path: folder.to_owned(), source };
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).map_err(failed)?;
         let mut source = Self { dir, files: Vec::new(), skipped: Vec::new() };
-        let mut walk = WalkBuilder::new(folder);
-        walk.require_git(false).sort_by_file_path(Path::cmp);
+        // The walk does not follow links, and the folder may be one.
+        let root = folder.canonicalize().map_err(failed)?;
+        let mut walk = WalkBuilder::new(&root);
+        walk.require_git(false).git_global(false).sort_by_file_path(Path::cmp);
         walk.filter_entry(|entry| {
             let name = entry.file_name().to_str();
             entry.depth() == 0 || !entry.path().is_dir() || !name.is_some_and(|name| BUILT.contains(&name))
@@ -68,7 +70,7 @@ impl Source {
         // A folder that cannot be entered is none of the source, as for whoever builds it.
         for entry in walk.build().filter_map(Result::ok) {
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let Some(path) = entry.path().strip_prefix(folder).ok().filter(|_| is_file) else { continue };
+            let Some(path) = entry.path().strip_prefix(&root).ok().filter(|_| is_file) else { continue };
             let Some(syntax) = Syntax::of(path) else { continue };
             let Some(text) = source.text(path) else {
                 source.skipped.push(path.to_owned());
@@ -80,7 +82,8 @@ impl Source {
             }
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let stem = name.split('.').next().unwrap_or_default();
-            let is_beside = BESIDE.iter().any(|part| name.contains(part)) || path.starts_with("__tests__");
+            let is_beside =
+                BESIDE.iter().any(|part| name.contains(part)) || path.iter().any(|part| part == "__tests__");
             let markup = if is_beside { Markup::default() } else { Markup::read(&text, syntax, stem) };
             if markup.is_cut {
                 source.skipped.push(path.to_owned());

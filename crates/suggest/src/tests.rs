@@ -4,7 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use cuebook_datalayer::fragile::{Fragile, FragileTarget};
+use cuebook_grammar::candidate::ControlKind;
+use cuebook_grammar::facts::ElementFacts;
+use cuebook_grammar::locator::Locator;
 use cuebook_grammar::role::Role;
+use cuebook_grammar::sample;
 use tempfile::TempDir;
 
 use super::*;
@@ -16,7 +20,21 @@ fn target(role: Role, tag: &str, name: &str) -> FragileTarget {
     let mut target = FragileTarget::default();
     target.role = role;
     target.name = name.to_owned();
-    target.traits.tag = Some(tag.to_owned());
+    target.element = Some(Box::new(ElementFacts { tag: tag.to_owned(), ..ElementFacts::default() }));
+    target
+}
+
+fn element(target: &mut FragileTarget) -> &mut ElementFacts {
+    target.element.as_mut().unwrap()
+}
+
+/// The button of a page, with the path and the context of an observation.
+fn observed(name: &str, path: &str, context: &str) -> FragileTarget {
+    let mut candidate = sample::page(&format!("button {name:?}")).candidates.remove(0);
+    candidate.fingerprint.path = path.to_owned();
+    candidate.context = Some(context.to_owned()).filter(|context| !context.is_empty());
+    let mut target = button(name);
+    target.candidate = Some(Box::new(candidate));
     target
 }
 
@@ -86,11 +104,11 @@ fn html_is_matched_by_label_placeholder_value_href_and_alt() {
     let field = |name: &str| target(Role::TextBox, "input", name);
     let labelled = |name: &str, label: &str| {
         let mut target = field(name);
-        target.traits.labels.insert(label.to_owned());
+        element(&mut target).labels.push(label.to_owned());
         target
     };
     let mut postal = field("Postal & code");
-    postal.traits.placeholder = Some("Postal & code".to_owned());
+    element(&mut postal).placeholder = Some("Postal & code".to_owned());
     let targets = vec![
         field("Full name"),
         labelled("E-mail", "E-mail"),
@@ -147,7 +165,7 @@ fn jsx_and_tsx_are_read_with_expressions_and_fragments() {
         let text = if name.ends_with("jsx") { text.replace("go<T>", "go") } else { text };
         let folder = folder(&[(name, &text)]);
         let mut email = target(Role::TextBox, "input", "Your e-mail");
-        email.traits.placeholder = Some("Your e-mail".to_owned());
+        element(&mut email).placeholder = Some("Your e-mail".to_owned());
         let targets =
             vec![button("Place order"), button("Save"), button("Cart (3)"), button("Inner"), email, button("Gone")];
         let outcomes = write(folder.path(), targets);
@@ -222,27 +240,29 @@ fn what_a_loop_makes_gets_no_id() {
 fn several_places_are_named_unless_one_fits_better() {
     let page = "<form id=billing><button>Save</button></form><form id=shipping><button>Save</button></form>";
     assert_eq!(one("a.html", page, button("Save")).0, "ambiguous a.html:1 a.html:1");
-    let mut within = button("Save");
-    within.traits.within.insert("shipping".to_owned());
+    let mut within = observed("Save", "html>body>form#shipping>button", "");
     within.alike = 2;
     let (outcome, written) = one("a.html", page, within);
     assert_eq!(outcome, "shipping-save a.html:1");
     assert!(written.contains("<form id=shipping><button data-testid"), "{written}");
     let near =
         "<section><h2>Home</h2><button>Edit</button></section><section><h2>Work</h2><button>Edit</button></section>";
-    let mut edit = button("Edit");
-    edit.traits.around.insert("group: Work".to_owned());
-    let (_, written) = one("a.html", near, edit);
+    let (_, written) = one("a.html", near, observed("Edit", "html>body>section>button", "group: Work"));
     assert!(written.contains("<h2>Work</h2><button data-testid"), "{written}");
 }
 
 #[test]
 fn a_target_of_a_selector_is_found_by_its_classes() {
     let mut target = FragileTarget::default();
-    target.locator = Some("css=\".btn.primary\"".to_owned());
-    target.traits.classes = ["btn", "primary"].map(str::to_owned).into();
+    target.locator = Some(Locator::css("form > .btn.primary:enabled"));
     let page = "<button class=btn>A</button><button class='primary wide btn' id=pay>Pay</button>";
-    assert_eq!(one("shop.html", page, target).0, "shop-pay shop.html:1");
+    assert_eq!(one("shop.html", page, target.clone()).0, "shop-pay shop.html:1");
+    target.locator = Some(Locator::css("INPUT#a[name='zip'][type=text]"));
+    assert_eq!(one("shop.html", "<input name=zip><input id=a name=zip>", target.clone()).0, "shop-a shop.html:1");
+    for hostile in ["[", "[=", "#é.é#", "a[b", ":::", ">", "...."] {
+        target.locator = Some(Locator::css(hostile));
+        assert_ne!(one("shop.html", page, target.clone()).0, "");
+    }
 }
 
 #[test]
@@ -360,8 +380,10 @@ fn hostile_source_is_bounded_and_does_not_fail() {
 fn traits_that_the_source_contradicts_exclude_a_place() {
     let page = "<input placeholder=Search type=checkbox><input placeholder=Search aria-label=Other><input id=b placeholder=Search>";
     let mut search = target(Role::TextBox, "input", "Search");
-    search.traits.placeholder = Some("Search".to_owned());
-    search.traits.control = Some(cuebook_grammar::candidate::ControlKind::Text);
+    let mut candidate = sample::page("textbox \"Search\"").candidates.remove(0);
+    candidate.fingerprint.path = "html>body>input".to_owned();
+    (candidate.placeholder, candidate.control) = (Some("Search".to_owned()), ControlKind::Text);
+    search.candidate = Some(Box::new(candidate));
     let (outcome, written) = one("a.html", page, search);
     assert_eq!(outcome, "a-search a.html:1");
     assert!(written.contains("<input data-testid=\"a-search\" id=b"), "{written}");

@@ -97,7 +97,8 @@ fn suggested(args: &SuggestArgs, output: Output) -> Result<Exit, Refusal> {
 /// `button "Place order" (found by its text only): checkout-place-order at index.html:7`.
 fn in_words(suggestion: &Suggestion) -> String {
     let FragileTarget { role, name, locator, signs, .. } = &suggestion.target;
-    let target = locator.clone().unwrap_or_else(|| format!("{role} {name:?}"));
+    let declared = locator.as_ref().filter(|_| name.is_empty()).map(ToString::to_string);
+    let target = declared.unwrap_or_else(|| format!("{role} {name:?}"));
     let signs: Vec<&str> = signs.iter().map(|sign| sign.kind.in_words()).collect();
     let at = |place: &Place| format!("{}:{}", place.file, place.line);
     let all = |places: &[Place]| places.iter().map(at).collect::<Vec<_>>().join(", ");
