@@ -14,7 +14,7 @@ const PAGE: &str = "<h1>Draft</h1>\n<form class=\"draft\" onsubmit=\"event.preve
                     <button class=\"btn primary\">Save draft</button>\n</form>\n<p id=\"said\"></p>\n";
 const TASK: &str = "Type Ann into \"Full name\". Press \"Save draft\"";
 
-/// What a redesign does: other texts, other classes, another order.
+/// Does what a redesign does: other texts, other classes, another order.
 fn renamed(page: &str) -> String {
     let changes =
         [("Full name", "Your name"), ("Save draft", "Keep this version"), ("btn primary", "button-2"), ("field", "in")];

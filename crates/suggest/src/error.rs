@@ -1,4 +1,4 @@
-//! What can go wrong with the source of an application.
+//! Errors of the source of an application.
 
 use std::io;
 use std::path::PathBuf;

@@ -135,7 +135,7 @@ struct Wanted<'t> {
     /// Ids around it that look hand-written.
     within: BTreeSet<&'t str>,
     labels: BTreeSet<String>,
-    /// Texts around it.
+    /// Texts around it, without the kinds of what has them.
     around: BTreeSet<String>,
     classes: BTreeSet<&'t str>,
     /// Attributes by their names: `placeholder`, `alt`, `title`, and those of a selector.
