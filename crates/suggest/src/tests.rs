@@ -340,6 +340,29 @@ fn a_file_that_changed_or_became_a_link_is_refused_with_all_others() {
 }
 
 #[test]
+fn an_attribute_of_every_element_is_read_again() {
+    let html =
+        "<!doctype html><p>a<br/><input disabled><a href=x>b</a><MyItem\n/><svg><path d='M1'/></svg><li>c<li>d</p>";
+    let vue =
+        "<script>let a = '<b>'</script><template><p v-if=\"a > b\" @click='x'>{{ a < b }}<my-item/></p></template>";
+    let jsx = "const A = () => <><a.B c={<i/>} {...d}>{e ? <p>f</p> : <q/>}</a.B><ns:g/>{h.map((i) => <li key={i}>j</li>)}</>;";
+    let tsx = "const A = <T,>(x: T): JSX.Element => <List<T> of={x as T}>{(y: T) => <Item<T>/>}</List>;";
+    for (name, text, count) in [("a.html", html, 8), ("a.vue", vue, 3), ("a.jsx", jsx, 6), ("a.tsx", tsx, 2)] {
+        let syntax = Syntax::of(Path::new(name)).unwrap();
+        let first = Markup::read(text, syntax, "a");
+        let mut changed = text.to_owned();
+        for element in first.elements.iter().rev() {
+            changed.insert_str(element.insert_at, " data-testid=\"x\"");
+        }
+        let again = Markup::read(&changed, syntax, "a");
+        let tags = |markup: &Markup| markup.elements.iter().map(|element| element.tag.clone()).collect::<Vec<_>>();
+        assert_eq!(tags(&again), tags(&first), "{changed}");
+        assert!(again.elements.iter().all(|element| element.literal("data-testid") == Some("x")), "{changed}");
+        assert!(first.elements.len() >= count, "{name}: {:?}", tags(&first));
+    }
+}
+
+#[test]
 fn hostile_source_is_bounded_and_does_not_fail() {
     let deep_html = "<div>\n".repeat(100_000) + "<button>Save</button>";
     let deep_jsx = format!("const A = () => {}<b/>{};", "<a>{x &&\n".repeat(20_000), "}</a>\n".repeat(20_000));
