@@ -49,6 +49,7 @@ mod sharing;
 mod shell;
 mod site;
 mod stats;
+mod suggest;
 mod suites;
 mod tasks;
 mod time_limits;

@@ -49,6 +49,8 @@ enum Harness {
     Packages,
     /// Every tool of `cuebook mcp` and the tasks in Django's admin, by clients of PyPI and npm
     McpClients,
+    /// Test ids in the source of two applications of npm, which change their texts
+    Suggest,
     /// Clients, sessions and Chrome, each killed 100 times; takes half an hour, so only if it is named
     Killed,
     /// Pages of three sizes and a form, by MCP and by commands, beside three other tools; only if it is named
@@ -59,7 +61,7 @@ enum Harness {
 
 impl Harness {
     /// Those that drive a browser.
-    const DRIVING: [Self; 11] = [
+    const DRIVING: [Self; 12] = [
         Self::Django,
         Self::Sentences,
         Self::Exports,
@@ -68,6 +70,7 @@ impl Harness {
         Self::Masks,
         Self::Packages,
         Self::McpClients,
+        Self::Suggest,
         Self::Killed,
         Self::Mcp,
         Self::Browsergym,
@@ -86,6 +89,7 @@ impl Harness {
             Self::Masks => "Token masks",
             Self::Packages => "Packages",
             Self::McpClients => "Clients of MCP",
+            Self::Suggest => "Test ids",
             Self::Killed => "Killed processes",
             Self::Mcp => "Beside other tools",
             Self::Browsergym => "Beside BrowserGym",
@@ -99,6 +103,7 @@ impl Harness {
             Self::Exports => "docs/export.md",
             Self::Planner => "docs/planners.md",
             Self::Packages => "docs/installing.md",
+            Self::Suggest => "docs/test-ids.md",
             Self::Sentences | Self::Report | Self::Masks | Self::Mcp | Self::Browsergym => "docs/benchmarks.md",
         }
     }
@@ -115,6 +120,7 @@ impl Harness {
             Self::Masks => "interop/masks.py",
             Self::Packages => "interop/packages.py",
             Self::McpClients => "interop/mcp_clients.py",
+            Self::Suggest => "interop/suggest.py",
             Self::Killed => "interop/killed.py",
             Self::Mcp => "interop/mcp_servers.py",
             Self::Browsergym => "interop/browsergym_loop.py",

@@ -32,7 +32,7 @@ pub(crate) use values::{Aspects, PlannerArg, Price};
 
 use values::{
     age, aspects, credential, dialect, document, duration, field_credential, format, planner, price, redaction, scope,
-    shard, share, size, url_parser,
+    shard, share, size, test_id_attribute, url_parser,
 };
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, ModelError};
@@ -109,6 +109,8 @@ pub(crate) enum Command {
     Stats(StatsArgs),
     /// Remove recorded runs by age, number or total size; the newest are kept
     Prune(PruneArgs),
+    /// Propose test ids in the source of an application for targets that recorded runs found by texts or places
+    Suggest(SuggestArgs),
     /// Write recorded runs in the formats of other software
     Export(ExportArgs),
     /// Ask the tables of recorded runs by SQL (needs a build with the feature `query`)
@@ -587,6 +589,30 @@ pub(crate) struct StatsArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct SuggestArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Directory with the source of the application: HTML, JSX, TSX and Vue files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: PathBuf,
+    /// Write the changes into the files; without it, they are printed as a patch
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Attribute that carries the ids
+    #[arg(long, value_name = "NAME", default_value = "data-testid", value_parser = test_id_attribute())]
+    pub(crate) attribute: String,
+}
+
+#[cfg(not(feature = "suggest"))]
+impl SuggestArgs {
+    pub(crate) fn refused(&self) -> crate::exit::Refusal {
+        let message = "this build reads no source: build it with `cargo install cuebook-cli --features suggest`";
+        crate::exit::Refusal::invalid(ErrorCode::Usage, message)
+    }
+}
+
+#[derive(Args)]
 #[command(group(ArgGroup::new("limit").args(["older", "larger", "keep"]).required(true).multiple(true)))]
 pub(crate) struct PruneArgs {
     /// Directories of runs, or of several runs
@@ -777,7 +803,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("State and settings of a session", &["cookies", "state-save", "state-load", "emulate", "resize"]),
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
-    ("Test and measure", &["test", "replay", "minimize", "eval"]),
+    ("Test and measure", &["test", "replay", "minimize", "suggest", "eval"]),
     ("Read recorded runs", &["view", "report", "film", "stats", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
 ];

@@ -92,6 +92,10 @@ async fn run(arguments: Arguments) -> Exit {
         Command::View(command) => commands::view::run(command, output).await,
         Command::Stats(command) => commands::stats::run(&command, output),
         Command::Prune(command) => commands::prune::run(&command, output),
+        #[cfg(feature = "suggest")]
+        Command::Suggest(command) => commands::suggest::run(&command, output),
+        #[cfg(not(feature = "suggest"))]
+        Command::Suggest(command) => command.refused().print(output),
         Command::Export(command) => commands::export::run(&command, output).await,
         #[cfg(feature = "query")]
         Command::Query(command) => commands::query::run(command, output).await,

@@ -13,6 +13,7 @@ mod artifact_name;
 pub mod cdp_log;
 pub mod error;
 pub mod film;
+pub mod fragile;
 pub mod html;
 mod in_words;
 pub mod judge;

@@ -147,6 +147,11 @@ pub(crate) fn gate() -> impl TypedValueParser<Value = Gate> {
     ])
 }
 
+/// An attribute that observations read as a test id.
+pub(crate) fn test_id_attribute() -> PossibleValuesParser {
+    PossibleValuesParser::new(cuebook_probe::ProbeOptions::default().test_id_attributes)
+}
+
 /// A planner, as `--planner` names it.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannerArg {

@@ -31,5 +31,7 @@ pub(crate) mod session;
 pub(crate) mod site;
 pub(crate) mod skill;
 pub(crate) mod stats;
+#[cfg(feature = "suggest")]
+pub(crate) mod suggest;
 pub(crate) mod test;
 pub(crate) mod view;

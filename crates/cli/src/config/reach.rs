@@ -25,6 +25,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Free, &["device", "locale", "timezone", "geolocation", "color-scheme", "mcp.live-schema"]),
         (Free, &["start.idle", "mcp.idle", "site.port", "site.seed", "test.retries", "replay.similarity"]),
         (Free, &["minimize.max-replays", "minimize.time-limit", "eval.limit", "eval.no-repair", "stats.price"]),
+        (Free, &["suggest.attribute"]),
         (Inside, &["out", "eval.out"]),
         (Trusted("it hides what a run says"), &["quiet"]),
         (Trusted("it prints more of what pages hold"), &["verbose"]),
@@ -79,6 +80,7 @@ const ROWS: &[(Reach, &[&str])] = {
                 "query.tables",
             ],
         ),
+        (Once, &["suggest.source", "suggest.write"]),
         (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
         (
             Once,
