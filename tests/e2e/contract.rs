@@ -7,6 +7,8 @@ use anyhow::Result;
 use cuebook_tests::{CliOutput, Shop, command, cuebook};
 use serde_json::json;
 
+use super::replay::Changing;
+
 #[test]
 fn wrong_flags_are_a_report_with_exit_code_2() -> Result<()> {
     for args in [
@@ -421,5 +423,50 @@ fn a_plan_of_lines_is_executed_and_is_a_script() -> Result<()> {
     assert_eq!(ended.json()?["steps"][1]["action"]["type"], "reload");
     let ended = shop.cuebook(&["run", "x", "--planner", "scripted", "--plan", &file, "--url", &url])?;
     assert_eq!(ended.code, 0, "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn a_plan_runs_in_the_viewport_that_it_was_made_for_unless_a_flag_says_otherwise() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", "<p id=size></p><script>size.textContent = innerWidth + 'x' + innerHeight</script>");
+    let plan = json!({ "version": "1.0", "context": { "viewport": { "width": 644, "height": 422 } },
+        "candidates": { "size": { "strategy": "css", "selector": "#size" } },
+        "steps": [{ "type": "extract", "query": { "targetRef": "size", "kind": "text" } }] });
+    let file = site.folder.path().join("plan.json");
+    std::fs::write(&file, plan.to_string())?;
+    let file = file.to_string_lossy();
+    let exec = ["exec", &file, "--url", &site.origin];
+    for (flags, size) in [(&[][..], "644x422"), (&["--viewport", "700x500"], "700x500")] {
+        let ended = site.cuebook(&[&exec, flags].concat())?;
+        assert_eq!((ended.code, &ended.json()?["steps"][1]["data"]), (0, &json!(size)), "{ended:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn schema_prints_the_published_documents_and_the_grammar_of_a_page() -> Result<()> {
+    let site = Changing::open()?;
+    site.put("/", "<button>Save draft</button><a href=/x>Elsewhere</a>");
+    let plan = cuebook(&["schema"])?;
+    assert_eq!((plan.code, &plan.json()?), (0, &cuebook(&["schema", "plan"])?.json()?), "{plan:?}");
+    assert!(plan.json()?["$defs"].as_object().is_some_and(|defs| defs.len() > 10), "{plan:?}");
+    assert!(cuebook(&["schema", "policy"])?.json()?["properties"]["roots"].is_object());
+
+    let observed = cuebook(&["observe", &site.origin, "--json"])?;
+    let file = site.folder.path().join("page.json");
+    std::fs::write(&file, &observed.stdout)?;
+    let file = file.to_string_lossy();
+    let ids = observed.json()?["candidates"].as_array().cloned().unwrap_or_default();
+    let grammar = |flags: &[&str]| cuebook(&[&["schema", "--observation", &file], flags].concat());
+    let gbnf = grammar(&["--target", "gbnf"])?;
+    assert!(gbnf.code == 0 && gbnf.stdout.contains("root ::="), "{gbnf:?}");
+    let told = grammar(&["--target", "openai", "--json"])?.json()?;
+    assert_eq!((ids.len(), &told["candidates"]), (2, &json!(2)), "{told}");
+    for id in ids.iter().filter_map(|candidate| candidate["id"].as_str()) {
+        assert!(gbnf.stdout.contains(id) && told["body"].to_string().contains(id), "{id}");
+    }
+    let wrong = cuebook(&["schema", "policy", "--target", "gbnf", "--json"])?;
+    assert_eq!((wrong.code, &wrong.json()?["error"]["code"]), (2, &json!("usage")), "{wrong:?}");
     Ok(())
 }

@@ -206,6 +206,31 @@ fn another_answer_of_the_server_is_named_by_step() -> Result<()> {
 }
 
 #[test]
+fn a_recording_of_one_build_is_replayed_on_another() -> Result<()> {
+    let (site, build) = (Changing::open()?, Changing::open()?);
+    let page = "<button onclick=\"fetch('/save').then(() => p.textContent = 'x')\">Go</button><p id=p></p>";
+    for one in [&site, &build] {
+        one.put("/save", "");
+        one.put("/saved", "");
+        one.put("/", page);
+    }
+    let recorded = site.run("Press Go")?.run_dir()?;
+    site.put("/", "<p>The old build is down.");
+    let replay = ["replay", text(&recorded)?, "--url", &build.origin];
+    let same = site.cuebook(&replay)?;
+    let report = same.json()?;
+    assert_eq!((same.code, kinds(&report)), (0, vec![]), "{report:#}");
+    assert_eq!(report["steps"][0]["action"]["url"], build.origin, "{report:#}");
+
+    build.put("/", &page.replace("/save", "/saved"));
+    let differs = site.cuebook(&replay)?;
+    let report = differs.json()?;
+    assert_eq!((differs.code, kinds(&report)), (1, vec![(1, "requests".to_owned())]), "{report:#}");
+    assert_eq!(report["replay"]["divergences"][0]["replayed"], json!(["GET /saved 200"]));
+    Ok(())
+}
+
+#[test]
 fn a_failure_replays_as_the_same_failure() -> Result<()> {
     let site = Changing::open()?;
     site.put("/", SAVE);

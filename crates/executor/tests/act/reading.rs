@@ -23,6 +23,9 @@ async fn reading_returns_text_values_and_html() {
     assert!(told["redacted"].is_string() && !told.to_string().contains("hidden1"));
     let dom = succeeded(lab.step(json!({}), json!({"type": "getDom"})).await).data.unwrap();
     assert!(dom.as_str().unwrap().contains("<b>two</b>") && !dom.as_str().unwrap().contains("hidden1"), "{dom}");
+    let part = json!({"type": "getDom", "targetRef": "it"});
+    let part = succeeded(lab.step(json!({"it": css_of("#d")}), part).await).data.unwrap();
+    assert!(part.as_str().unwrap().contains("<b>two</b>") && !part.as_str().unwrap().contains("<input"), "{part}");
 }
 
 #[tokio::test]

@@ -520,3 +520,21 @@ fn steps_that_undo_one_are_read_and_checked_as_steps() {
         assert_eq!(violations[0].path, path, "{violations:?}");
     }
 }
+
+#[test]
+fn a_plan_lowers_its_own_autonomy_and_never_raises_it() {
+    use crate::profile::Profile;
+    let of = |level: &str, step: Value| {
+        let plan = json!({ "version": "1.0", "autonomyLevel": level, "steps": [step] });
+        let unleashed = Policy::new(Profile::Unleashed).starting_at("https://shop.test/").unwrap();
+        PlanDraft::read_value(plan, Author::Model).unwrap().check(&page(), &unleashed)
+    };
+    let types = || json!({ "type": "type", "targetRef": "c2", "text": "x" });
+    for (level, asks) in [("assisted", true), ("semiAuto", true), ("auto", false), ("unleashed", false)] {
+        let bound = of(level, types()).unwrap().bind(0, &page()).unwrap();
+        assert_eq!(*bound.consent() != Consent::Granted, asks, "{level}");
+    }
+    let script = json!({ "type": "evaluate", "script": "1" });
+    assert_eq!(of("auto", script.clone()).unwrap_err()[0].rule.as_deref(), Some("profile"));
+    assert!(of("unleashed", script).is_ok());
+}

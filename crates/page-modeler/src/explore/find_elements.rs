@@ -51,11 +51,11 @@ pub(super) async fn find_elements(
     };
     let mut total = 0;
     let mut elements = Vec::new();
-    for (frame, world, text) in answers {
-        if within.as_ref().is_some_and(|key| key.frame != world.frame().as_str()) {
+    for frame in answers {
+        if within.as_ref().is_some_and(|key| key.frame != frame.world.frame().as_str()) {
             continue;
         }
-        let found: FindReply = serde_json::from_str(&text).map_err(ProbeError::from)?;
+        let found: FindReply = serde_json::from_str(&frame.text).map_err(ProbeError::from)?;
         total += found.total;
         for mut element in found.elements {
             if elements.len() >= HITS {
@@ -64,8 +64,8 @@ pub(super) async fn find_elements(
             if let Some(object) = element.as_object_mut() {
                 object.remove("node");
                 let nearest = object.get("nearest").and_then(Value::as_u64).unwrap_or(0);
-                object.insert("nearest".into(), nearest_candidate(modeler, page, &world, nearest));
-                object.insert("frame".into(), frame.into());
+                object.insert("nearest".into(), nearest_candidate(modeler, page, &frame.world, nearest));
+                frame.tag(object);
             }
             elements.push(element);
         }

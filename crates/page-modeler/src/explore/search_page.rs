@@ -9,7 +9,7 @@ use cuebook_grammar::text_match::Pattern;
 use cuebook_probe::ProbeError;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::in_frames::{in_frames, nearest_candidate};
 use crate::error::ModelError;
@@ -49,19 +49,20 @@ pub(super) async fn search_page(
     let mut hits = Vec::new();
     let mut total = 0_usize;
     let mut whole = true;
-    for (frame, world, text) in
-        in_frames(&probe, "(cb, limit) => cb.walk.texts(limit)", &[TEXT_BUDGET.into()], until).await?
-    {
-        let texts: Texts = serde_json::from_str(&text).map_err(ProbeError::from)?;
+    for frame in in_frames(&probe, "(cb, limit) => cb.walk.texts(limit)", &[TEXT_BUDGET.into()], until).await? {
+        let texts: Texts = serde_json::from_str(&frame.text).map_err(ProbeError::from)?;
         whole &= texts.whole;
         for (text, nearest) in &texts.blocks {
             for found in hits_in(&regex, text, around) {
                 total += 1;
                 if hits.len() < HITS {
-                    hits.push(json!({
-                        "match": found.0, "context": found.1, "frame": frame,
-                        "nearest": nearest_candidate(modeler, page, &world, *nearest),
-                    }));
+                    let mut hit = Map::from_iter([
+                        ("match".to_owned(), found.0.into()),
+                        ("context".to_owned(), found.1.into()),
+                        ("nearest".to_owned(), nearest_candidate(modeler, page, &frame.world, *nearest)),
+                    ]);
+                    frame.tag(&mut hit);
+                    hits.push(hit);
                 }
             }
         }

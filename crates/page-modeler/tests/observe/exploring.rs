@@ -6,7 +6,7 @@ use cuebook_grammar::observation::Scope;
 use cuebook_grammar::seam::{Finding, Query};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, named};
+use crate::stage::{Stage, named, serve};
 
 pub(crate) fn search(query: &str) -> SearchPage {
     serde_json::from_value(json!({ "query": query })).unwrap()
@@ -45,4 +45,41 @@ async fn a_page_is_searched_and_its_elements_are_found() {
         panic!("no text")
     };
     assert!(text.contains("- button \"Go\""), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn elements_are_found_within_a_candidate() {
+    let mut stage =
+        Stage::on("<button id=go><b>Go</b> <b>now</b></button><button><b>Later</b></button><b>Never</b>").await;
+    let seen = stage.observe(Scope::View).await;
+    let mut totals = Vec::new();
+    for within in [None, Some(named(&seen, "Go now").id), Some(named(&seen, "Later").id)] {
+        let query = json!({ "selector": "b", "within": within.map(|id| id.to_string()) });
+        let Finding::Data(found) = stage.explore(Query::Find(serde_json::from_value(query).unwrap())).await else {
+            panic!("no data")
+        };
+        totals.push(found["total"].as_u64().unwrap());
+    }
+    assert_eq!(totals, [4, 2, 1]);
+    let gone: FindElements = serde_json::from_value(json!({ "selector": "b", "within": "c99" })).unwrap();
+    assert!(matches!(stage.explore(Query::Find(gone)).await, Finding::Refused(why) if why.contains("`c99`")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_found_in_a_frame_is_tagged_with_it() {
+    let frame = "<iframe src='http://localhost:PORT/inner?a=1' width=300 height=200></iframe>";
+    let port = serve(vec![
+        ("/", format!("<p>Invoice 7</p><a href=/x>Open</a>{frame}")),
+        ("/inner", "<p>Invoice 8</p><a href=/y>Open</a>".to_owned()),
+    ]);
+    let mut stage = Stage::at(&format!("http://127.0.0.1:{port}/")).await;
+    stage.observe(Scope::View).await;
+    let url = format!("http://localhost:{port}/inner?a=1");
+    let find: FindElements = serde_json::from_value(json!({ "selector": "a" })).unwrap();
+    for (query, list) in [(Query::Search(search("Invoice")), "hits"), (Query::Find(find), "elements")] {
+        let Finding::Data(found) = stage.explore(query).await else { panic!("no data") };
+        let tags: Vec<_> =
+            found[list].as_array().unwrap().iter().map(|hit| (&hit["frame"], &hit["frameUrl"])).collect();
+        assert_eq!(tags, [(&json!(0), &Value::Null), (&json!(1), &json!(url))], "{found}");
+    }
 }

@@ -1,6 +1,7 @@
-//! An observation that builds on the last one equals one from scratch.
+//! An observation that builds on the last one equals one from scratch, and costs less.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::deadline::Deadline;
@@ -81,4 +82,41 @@ fn comparable(seen: &Observation) -> Value {
         candidate.id = cuebook_grammar::id::CandidateId(0);
     }
     json!({ "candidates": candidates, "sketch": seen.sketch, "title": seen.title, "url": seen.url, "viewport": seen.viewport })
+}
+
+/// Counts the commands that this thread sends to the browser.
+#[derive(Clone, Default)]
+struct Commands(Arc<AtomicU64>);
+
+impl tracing::Subscriber for Commands {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.name() == "cdp.call"
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn an_observation_after_a_small_change_takes_a_fraction_of_the_commands() {
+    let buttons: String = (0..100).map(|n| format!("<button id=b{n}>Button {n}</button>")).collect();
+    let mut stage = Stage::on(&buttons).await;
+    let commands = Commands::default();
+    let _counted = tracing::subscriber::set_default(commands.clone());
+    let mut costs = Vec::new();
+    for change in ["0", "b7.textContent = 'Other'", "0"] {
+        stage.page_script(&format!("{change}; 0")).await;
+        commands.0.store(0, Ordering::Relaxed);
+        assert_eq!(stage.observe(Scope::View).await.candidates.len(), 100);
+        costs.push(commands.0.load(Ordering::Relaxed));
+    }
+    let [first, changed, same] = costs[..] else { panic!("{costs:?}") };
+    assert!(first > 100 && changed * 10 < first && same <= changed, "{costs:?}");
 }

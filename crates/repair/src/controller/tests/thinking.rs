@@ -86,6 +86,22 @@ fn semi_auto(candidates: &[(u32, &'static str, &'static str)]) -> Fake {
 }
 
 #[tokio::test]
+async fn assisted_asks_about_every_step_even_one_that_only_reads() {
+    for (profile, questions) in [(Profile::Assisted, 2), (Profile::Auto, 0)] {
+        let hover = json!({ "type": "hover", "targetRef": "c1" });
+        let steps = json!([hover, click(1)]);
+        let mut stage = Fake::new(&[SAVE]).planning(move |n| if n == 0 { plan(steps.clone()) } else { finish() });
+        stage.policy = Policy::new(profile).starting_at(SHOP).unwrap();
+        stage.shop().answers.extend([ConfirmReply::Yes(None), ConfirmReply::No]);
+        let (report, shop) = stage.run().await;
+        let shop = lock(&shop);
+        assert_eq!(shop.questions.len(), questions, "{profile:?}: {:?}", shop.questions);
+        let acted: &[&str] = if questions == 0 { &["hover c1", "click c1"] } else { &["hover c1"] };
+        assert_eq!(shop.acted(), acted, "{profile:?}: {report:#?}");
+    }
+}
+
+#[tokio::test]
 async fn semi_auto_asks_once_for_a_whole_plan_and_names_each_effect() {
     let stage = semi_auto(&[PAY, DELETE]);
     stage.shop().answers.push_back(ConfirmReply::Yes(None));
