@@ -335,7 +335,7 @@ fn what_lies_where_the_target_lay_is_found_at_last() -> Result<()> {
     Ok(())
 }
 
-/// What a step states to undo it, once, where its postcondition failed; never of one that deletes.
+/// Once, where its postcondition failed; never after a step at a point.
 #[test]
 fn a_step_whose_postcondition_failed_is_undone_as_it_states() -> Result<()> {
     let site = Changing::open()?;

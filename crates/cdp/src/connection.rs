@@ -32,9 +32,9 @@ pub(crate) type CallResult = Result<RawReply, CallError>;
 /// Direction of a message, as seen from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// To the browser.
+    /// From here to the browser.
     Sent,
-    /// From the browser.
+    /// From the browser to here.
     Received,
 }
 

@@ -499,10 +499,10 @@ pub struct Timings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Selectors {
-    /// Its `id` attribute.
+    /// Value of its `id` attribute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its `name` attribute.
+    /// Value of its `name` attribute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// CSS path from the nearest element with a unique id; none within shadow roots.
@@ -511,7 +511,7 @@ pub struct Selectors {
     /// XPath 1.0 from the root of its document; none within shadow roots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xpath: Option<String>,
-    /// Its `aria-label` attribute.
+    /// Value of its `aria-label` attribute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aria_label: Option<String>,
     /// Its text; none of a field.

@@ -1,4 +1,4 @@
-//! What undoes a step whose postcondition failed, as far as what came of it says.
+//! Steps that undo one whose postcondition failed, as far as its effects tell.
 
 use crate::action::{Action, Nothing, Press, SetValue};
 use crate::facts::{Facts, Sample};

@@ -454,7 +454,7 @@ impl Stage<'_> {
     }
 }
 
-/// What differs from the recording, in one message.
+/// Failure that names the differences from the recording.
 fn differing(differences: &[Divergence]) -> Failed {
     let listed: Vec<String> = differences.iter().take(5).map(divergence_in_words).collect();
     let more = differences.len().checked_sub(5).filter(|more| *more > 0).map(|more| format!("; and {more} more"));

@@ -11,7 +11,6 @@ use cuebook_grammar::seam::ArtifactKind;
 use cuebook_grammar::wire::ShortText;
 
 use super::file::{Case, slug, stable_hash};
-use super::results::CaseResult;
 use crate::exit::Refusal;
 use crate::input;
 use crate::text::{plain, with_sources};
@@ -55,19 +54,20 @@ impl Recordings {
         Ok(ArtifactStore::new(&dir, None))
     }
 
-    /// The pictures of a difference: as recorded, now, and where they differ, as far as they are there.
-    pub(crate) fn shown(&self, case: &Case, result: &CaseResult, one: &Divergence) -> [Option<Vec<u8>>; 3] {
+    /// The pictures of a difference: as recorded, now, and where they differ, as far as they are there. `run` is the folder
+    /// of the replay.
+    pub(crate) fn shown(&self, case: &Case, run: Option<&Path>, one: &Divergence) -> [Option<Vec<u8>>; 3] {
         if one.kind != DivergenceKind::Picture {
             return [None, None, None];
         }
         // The words of a picture of the replay say how it differs, after its name.
         let name = |words: Option<&String>| words.and_then(|words| words.split(' ').next()).map(str::to_owned);
         let read = |folder: &Path, name: Option<String>| fs::read(folder.join(name?)).ok();
-        let steps = result.steps.clone().unwrap_or_default();
+        let now = |name| read(run?, name);
         [
             read(&self.folder.join(slug(&case.name)), name(one.recorded.first())),
-            read(&steps, name(one.replayed.first())),
-            read(&steps, one.picture.clone()),
+            now(name(one.replayed.first())),
+            now(one.picture.clone()),
         ]
     }
 

@@ -145,7 +145,9 @@ impl Results {
                 attempts: result.attempts,
                 duration_ms: result.duration_ms,
                 failures: &result.failures,
-                differences: differences.map(|one| (one, recordings.shown(case, result, one))).collect(),
+                differences: differences
+                    .map(|one| (one, recordings.shown(case, result.steps.as_deref(), one)))
+                    .collect(),
                 runs: result.runs.iter().map(|run| run.display().to_string()).collect(),
             })
         });

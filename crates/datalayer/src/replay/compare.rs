@@ -183,7 +183,7 @@ pub(super) struct Pair<'a> {
     words: String,
     pub(super) recorded: Option<&'a StepTrace>,
     pub(super) replayed: Option<&'a StepRecord>,
-    /// What came of the step in the replay.
+    /// Trace of the step in the replay.
     trace: Option<StepTrace>,
 }
 

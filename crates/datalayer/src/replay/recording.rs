@@ -52,7 +52,7 @@ pub struct Recording {
     /// The run that it was made from; absent for what a person did without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
-    /// What came of the steps, in their order; the first may be the opening of the start URL. Empty in recordings of
+    /// Traces of the steps, in their order; the first may be the opening of the start URL. Empty in recordings of
     /// version 1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<StepTrace>,

@@ -1,4 +1,4 @@
-//! What came of each step when it was recorded: the requests that it caused, its pictures, where it led.
+//! Traces of the steps of a recording: the requests that each caused, its pictures, where it led.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -40,7 +40,7 @@ impl Method {
     }
 }
 
-/// What came of one step.
+/// Outcome of one step, and all that it caused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepTrace {
@@ -107,7 +107,7 @@ pub struct TracedBody {
 }
 
 impl StepTrace {
-    /// What came of the step at `step` of a plan. `None` for what a person did: of it, only the step is known.
+    /// Returns the trace of the step at `step` of a plan. `None` for what a person did: of it, only the step is known.
     pub(super) fn of(step: u32, record: &StepRecord) -> Option<Self> {
         if record.origin == StepOrigin::Person {
             return None;

@@ -9,7 +9,7 @@ use crate::traffic::Volatile;
 /// Part of a request by which two are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
-    /// The HTTP method.
+    /// HTTP method of the request.
     Method,
     /// The URL, without its generated and volatile parts.
     Url,

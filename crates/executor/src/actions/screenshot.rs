@@ -133,7 +133,7 @@ async fn painted(picture: Picture) -> Option<Vec<u8>> {
     tokio::task::spawn_blocking(move || picture.into_png()).await.ok()?
 }
 
-/// Stores a picture.
+/// Stores a picture among the artifacts.
 pub(crate) async fn stored<A: ArtifactSink>(
     artifacts: &A,
     kind: ArtifactKind,

@@ -285,7 +285,7 @@ impl StepCheck<'_> {
         }
     }
 
-    /// The same, for another step.
+    /// Returns a check of another step, into the same list.
     fn again(&mut self) -> StepCheck<'_> {
         let Self { draft, observation, policy, path, violations } = self;
         StepCheck { draft, observation, policy, path: path.clone(), violations }
