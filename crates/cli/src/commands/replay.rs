@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cuebook_datalayer::replay::{Comparison, Divergence, Likeness, Recording, compare, compare_pictures};
+use cuebook_datalayer::replay::{
+    Comparison, Divergence, DivergenceKind, Likeness, Recording, compare, compare_pictures,
+};
 use cuebook_datalayer::traffic::FixtureRules;
 use cuebook_datalayer::{ArtifactStore, Observations, Run, RunDir};
 use cuebook_grammar::geometry::ViewportSize;
@@ -183,18 +185,27 @@ fn in_words(comparison: &Comparison) -> String {
 
 /// `step 3 (click button "Save"): url was /a, is /b`.
 pub(crate) fn divergence_in_words(divergence: &Divergence) -> String {
-    let listed = |items: &[String]| items.iter().map(|item| plain(item)).collect::<Vec<_>>().join(", ");
+    // Of a picture, its name says nothing.
+    let said = |item: &str| match (divergence.kind, item.split_once(' ')) {
+        (DivergenceKind::Picture, Some((_, how))) => plain(how),
+        (DivergenceKind::Picture, None) => String::new(),
+        _ => plain(item),
+    };
+    let listed = |items: &[String]| items.iter().map(|item| said(item)).collect::<Vec<_>>().join(", ");
     let parts = [("was", &divergence.recorded), ("is", &divergence.replayed)];
     let parts: Vec<String> = parts
         .iter()
+        .map(|(verb, items)| (verb, listed(items)))
         .filter(|(_, items)| !items.is_empty())
-        .map(|(verb, items)| format!("{verb} {}", listed(items)))
+        .map(|(verb, items)| format!("{verb} {items}"))
         .collect();
     let step = match divergence.step {
         0 => "start".to_owned(),
         number => format!("step {number}"),
     };
-    format!("{step} ({}): {} {}", plain(&divergence.action), divergence.kind.as_str(), parts.join(", "))
+    let marked =
+        divergence.picture.as_ref().map(|picture| format!(", marked in {}", plain(picture))).unwrap_or_default();
+    format!("{step} ({}): {} {}{marked}", plain(&divergence.action), divergence.kind.as_str(), parts.join(", "))
         .trim_end()
         .to_owned()
 }

@@ -561,7 +561,9 @@ fn in_words(result: &CaseResult) -> String {
     for (attempt, error) in result.failures.iter().enumerate() {
         say(format!("attempt {}: {}: {}", attempt + 1, error.code, plain(&error.message)));
     }
-    result.drift.iter().chain(&result.differences).map(divergence_in_words).for_each(&mut say);
+    // Those of a case that failed are in its message.
+    let accepted = result.differences.iter().filter(|_| result.status != Status::Failed);
+    result.drift.iter().chain(accepted).map(divergence_in_words).for_each(&mut say);
     match (&result.recording, result.drift.is_empty()) {
         (Some(path), _) => say(format!("recorded: {}", plain(&path.display().to_string()))),
         (None, false) => say("--update accepts it".to_owned()),

@@ -93,9 +93,11 @@ fn figures(pictures: &[Option<Vec<u8>>; 3], left: &mut usize) -> Markup {
         Some(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
     };
     html! {
-        @for (title, picture) in ["Recorded", "Now", "Where they differ"].into_iter().zip(pictures) {
-            @if let Some(source) = shown(picture) {
-                figure { img.plot alt=(title) src=(source); figcaption { (title) } }
+        div.pictures {
+            @for (title, picture) in ["Recorded", "Now", "Where they differ"].into_iter().zip(pictures) {
+                @if let Some(source) = shown(picture) {
+                    figure { img.plot alt=(title) src=(source); figcaption { (title) } }
+                }
             }
         }
     }
