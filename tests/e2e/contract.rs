@@ -356,6 +356,7 @@ fn forms() -> Vec<(&'static str, String)> {
         ("a list of tools", json!([tool("reload"), tool("goBack")]).to_string()),
         ("calls of OpenAI", json!({ "tool_calls": [call("reload"), call("goBack")] }).to_string()),
         ("uses of Anthropic", json!({ "content": [used("reload"), used("goBack")] }).to_string()),
+        ("actions of browser_dom", json!([{ "action": "scroll" }, { "action": "get_dom" }]).to_string()),
         ("lines", "# Once more.\nreload()\ngoBack()\n".to_owned()),
         ("lines in a fence", "```\nreload()\ngoBack()\n```".to_owned()),
     ]
@@ -468,5 +469,28 @@ fn schema_prints_the_published_documents_and_the_grammar_of_a_page() -> Result<(
     }
     let wrong = cuebook(&["schema", "policy", "--target", "gbnf", "--json"])?;
     assert_eq!((wrong.code, &wrong.json()?["error"]["code"]), (2, &json!("usage")), "{wrong:?}");
+    Ok(())
+}
+
+#[test]
+fn check_knows_where_secrets_belong_and_reads_no_value() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (plan, secrets) = (folder.path().join("plan.json"), folder.path().join("secrets.toml"));
+    // A command that would fail if it were asked for the value.
+    std::fs::write(&secrets, "shop = { command = [\"/nowhere\"], origins = [\"https://shop.example\"] }\n")?;
+    #[cfg(unix)]
+    std::fs::set_permissions(&secrets, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let (plan, secrets) = (plan.to_string_lossy(), secrets.to_string_lossy());
+    for (url, code) in [("https://shop.example/login", 0), ("https://pay.example/", 4)] {
+        let steps = json!([{ "type": "navigate", "url": url },
+            { "type": "setValue", "targetRef": "code", "credentialRef": "shop" }]);
+        let declared = json!({ "code": { "strategy": "css", "selector": "input" } });
+        std::fs::write(&*plan, json!({ "version": "1.0", "candidates": declared, "steps": steps }).to_string())?;
+        let check = ["check", &plan, "--allow", "https://pay.example", "--allow", "https://shop.example", "--json"];
+        assert_eq!(cuebook(&check)?.code, 0);
+        let ended = cuebook(&[&check[..], &["--secrets", &secrets]].concat())?;
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert!(code == 0 || ended.json()?["error"]["violations"][0]["rule"] == "secretScope", "{ended:?}");
+    }
     Ok(())
 }

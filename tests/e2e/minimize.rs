@@ -76,6 +76,16 @@ fn a_failure_is_reduced_to_what_it_needs_and_its_folder_shows_it() -> Result<()>
     assert_eq!(fs::read_to_string(repro.join("network.jsonl"))?.lines().count(), 3, "a setting and two exchanges");
     assert!(ended.stderr.contains("replay 2: "), "{}", ended.stderr);
 
+    let har: Value = serde_json::from_str(&fs::read_to_string(repro.join("traffic.har"))?)?;
+    let requested: Vec<_> = har["log"]["entries"].as_array().into_iter().flatten().collect();
+    let urls: Vec<&str> = requested.iter().filter_map(|entry| entry["request"]["url"].as_str()).collect();
+    assert_eq!(urls, [format!("{}/", site.origin), format!("{}/save", site.origin)]);
+    assert_eq!(requested[1]["response"]["content"]["text"], "full", "{har:#}");
+    let files = fs::read_dir(&repro)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let pictures: Vec<String> =
+        files.collect::<Result<Vec<_>>>()?.into_iter().filter(|it| it.ends_with(".png")).collect();
+    assert!(pictures.contains(&"step-3-screenshotAfter.png".to_owned()), "{pictures:?}");
+
     // The one command, as it stands in the folder.
     let words: Vec<&str> = said["command"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let readme = fs::read_to_string(repro.join("README.md"))?;

@@ -25,6 +25,7 @@ type Pages = Arc<Mutex<BTreeMap<String, (StatusCode, String)>>>;
 pub(super) struct Changing {
     pub(super) origin: String,
     pages: Pages,
+    requested: Arc<Mutex<Vec<String>>>,
     pub(super) folder: TempDir,
     runtime: Runtime,
 }
@@ -32,8 +33,9 @@ pub(super) struct Changing {
 impl Changing {
     pub(super) fn open() -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let pages = Pages::default();
-        let serve = |State(pages): State<Pages>, uri: Uri| async move {
+        let (pages, requested) = (Pages::default(), Arc::<Mutex<Vec<String>>>::default());
+        let seen = requested.clone();
+        let serve = move |State(pages): State<Pages>, uri: Uri| async move {
             let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
             let (status, body) = pages.get(uri.path()).cloned().unwrap_or((StatusCode::NOT_FOUND, String::new()));
             if uri.path().ends_with(".js") {
@@ -41,12 +43,16 @@ impl Changing {
             }
             (status, Html(format!("<!doctype html><title>Test</title><body>{body}"))).into_response()
         };
+        let serve = move |pages: State<Pages>, uri: Uri| {
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push(uri.path().to_owned());
+            serve(pages, uri)
+        };
         let none = get(|| async { StatusCode::NO_CONTENT });
         let router = Router::new().route("/favicon.ico", none).fallback(any(serve)).with_state(pages.clone());
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
         let origin = format!("http://{}", listener.local_addr()?);
         runtime.spawn(async move { axum::serve(listener, router).await });
-        Ok(Self { origin, pages, folder: TempDir::new()?, runtime })
+        Ok(Self { origin, pages, requested, folder: TempDir::new()?, runtime })
     }
 
     /// Waits until something holds, for a minute.
@@ -58,6 +64,11 @@ impl Changing {
             self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
         }
         anyhow::bail!("it never came true")
+    }
+
+    /// The paths that were asked for so far, in order.
+    pub(super) fn requested(&self) -> Vec<String> {
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn put(&self, path: &str, body: &str) {

@@ -115,3 +115,21 @@ fn old_runs_are_removed_and_nothing_else() -> Result<()> {
     assert_eq!(cuebook(&["prune", text(&out)?])?.code, 2, "a limit is stated");
     Ok(())
 }
+
+#[test]
+fn a_schema_that_asks_for_nothing_is_an_event_an_entry_and_a_count() -> Result<()> {
+    let shop = Shop::open()?;
+    let read = |schema: Value| json!({ "type": "extract", "query": { "kind": "schema", "schema": schema } });
+    let heading = json!({ "type": "object", "properties": { "heading": { "type": "string" } } });
+    let plan = json!({ "version": "1.0", "steps": [read(json!({})), read(heading)] });
+    let ended = shop.exec("/login", &plan, &[])?;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(ended.stderr.matches("was read as Markdown").count(), 1, "{ended:?}");
+    let run = ended.run_dir()?;
+    let log = fs::read_to_string(run.join("log.jsonl"))?;
+    let entries = log.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let events: Vec<&Value> = entries.iter().filter(|entry| entry["entry"] == "event").map(|it| &it["event"]).collect();
+    assert_eq!(events, [&json!({ "kind": "readAsMarkdown", "stepIndex": 1 })]);
+    assert_eq!(cuebook(&["stats", text(&run)?, "--json"])?.json()?["readAsMarkdown"], 1);
+    Ok(())
+}

@@ -378,3 +378,60 @@ fn an_interrupted_suite_closes_its_browsers_and_reports_what_ran() -> Result<()>
     assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("profile-")), "{left:?}");
     Ok(())
 }
+
+#[test]
+fn proposed_cases_of_the_built_in_site_pass_as_they_are() -> Result<()> {
+    let shop = Shop::open()?;
+    let suite = shop.runs().join("proposed.toml");
+    let proposed = cuebook(&["propose", &shop.url("/"), "--max", "6", "-o", text(&suite)?, "--json"])?;
+    assert_eq!(proposed.code, 0, "{proposed:?}");
+    let said = proposed.json()?;
+    assert_eq!(said["cases"].as_array().map(Vec::len), Some(6), "{said:#}");
+    let written = fs::read_to_string(&suite)?;
+    assert_eq!(said["suite"], json!(written));
+    for part in ["kind = \"urlMatches\"", "strategy = \"byRole\"", "# [[case]]", "<EMAIL>", "not followed (--max"] {
+        assert!(written.contains(part), "{part} in {written}");
+    }
+    // Nothing was sent, and the second time says the same.
+    assert_eq!(shop.state()["submissions"].as_array().map_or(0, Vec::len), 0, "{}", shop.state());
+    let again = cuebook(&["propose", &shop.url("/"), "--max", "6", "--quiet"])?;
+    assert_eq!((again.code, again.stdout.as_str()), (0, written.as_str()));
+    assert_eq!(cuebook(&["propose", &shop.url("/"), "-o", text(&suite)?])?.code, 3, "it exists");
+    let tested = shop.cuebook(&["test", text(&suite)?, "--planner", "lexical"])?;
+    let results = tested.json()?;
+    assert_eq!((tested.code, &results["counts"]["passed"]), (0, &json!(6)), "{results:#}");
+    Ok(())
+}
+
+#[test]
+fn a_site_without_an_end_is_proposed_within_bounds_and_nothing_changes_on_it() -> Result<()> {
+    let site = Changing::open()?;
+    let links: String = (0..300).map(|n| format!("<a href='/list?page={n}'>Page {n}</a> ")).collect();
+    site.put(
+        "/",
+        &format!(
+            "<h1>Start \u{202e}\"here\"</h1>{links}<a href='/logout'>Log out</a><a href='/items/9/delete'>Delete item</a>
+             <a href='/broken'>Broken</a><a href='http://other.test/'>Other</a><script>fetch('/track', {{ method: 'POST' }})</script>"
+        ),
+    );
+    site.put(
+        "/list",
+        &format!(
+            "<h1>List</h1>{links}<form action=/search name=search><input aria-label=Words><button>Find</button></form>"
+        ),
+    );
+    let proposed = cuebook(&["propose", &site.origin, "--max", "5", "--json"])?;
+    assert_eq!(proposed.code, 0, "{proposed:?}");
+    let said = proposed.json()?;
+    assert_eq!(said["cases"].as_array().map(Vec::len), Some(2), "{said:#}");
+    let notes = said["notes"].to_string();
+    for note in ["/broken", "that only a query tells from others", "like one that has a case"] {
+        assert!(notes.contains(note), "{note} in {notes}");
+    }
+    let asked = site.requested();
+    for never in ["/logout", "/items/9/delete", "/track", "/search"] {
+        assert!(!asked.iter().any(|path| path == never), "{never} in {asked:?}");
+    }
+    assert!(asked.iter().filter(|path| *path == "/list").count() <= 4, "{asked:?}");
+    Ok(())
+}

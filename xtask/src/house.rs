@@ -1,9 +1,7 @@
 //! Checks that the repository is what `CONTRIBUTING.md` and the registry of crates want: paths that exist, verbs and
 //! conditions that stand in each of their places, packages that are whole, and security cases with tests that exist.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use xtask::commands::root;
@@ -131,29 +129,9 @@ fn every_package_is_whole() {
     assert_eq!(published, 24);
 }
 
-/// Adds the names of the tests in the files below a folder.
-fn add_tests(folder: &Path, names: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() && entry.file_name() != "target" {
-            add_tests(&path, names);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            let after_attributes = text.split("#[test]").skip(1).chain(text.split("#[tokio::test").skip(1));
-            names.extend(after_attributes.filter_map(|rest| {
-                let (_, rest) = rest.split_once("fn ")?;
-                Some(rest.split_once('(')?.0.to_owned())
-            }));
-        }
-    }
-}
-
 #[test]
 fn every_security_case_has_tests_that_exist_or_says_why_not() {
-    let mut tests = BTreeSet::new();
-    for folder in ["crates", "tests", "xtask"] {
-        add_tests(&root().join(folder), &mut tests);
-    }
+    let tests = crate::coverage::tests().unwrap();
     assert!(tests.len() > 1_000, "{}", tests.len());
     let page = text("docs/security-cases.md");
     let mut numbers = Vec::new();

@@ -3,12 +3,13 @@
 use anyhow::Result;
 use xtask::commands::{cargo, has_subcommand, stage};
 
-use crate::{check_deps, comments};
+use crate::{check_deps, comments, coverage};
 
 /// Runs every check and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     check_deps::run()?;
     comments::run()?;
+    coverage::run()?;
     packages()?;
     stage("formatting", &mut cargo(&["fmt", "--all", "--check"]))?;
     stage("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny=warnings"]))?;

@@ -9,6 +9,7 @@ mod check_deps;
 mod circles;
 mod comments;
 mod conformance;
+mod coverage;
 mod demo;
 mod eval;
 mod gen_schema;

@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Minimize(MinimizeArgs),
     /// Run the test cases of a suite: record them first, replay them from then on
     Test(TestArgs),
+    /// Propose test cases for the pages of a site, as a suite to edit
+    Propose(Box<ProposeArgs>),
     /// Measure an agent on suites of tasks: how many it solves, and how often it is silently wrong
     Eval(Box<EvalArgs>),
     /// Judge a recorded run again, without a browser
@@ -362,12 +364,37 @@ pub(crate) struct RecordArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct ProposeArgs {
+    /// Page to start on; its origin is allowed. Its links are followed, and nothing is typed, clicked or sent
+    #[arg(value_parser = url_parser())]
+    pub(crate) url: String,
+    /// The most cases
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) max: u32,
+    /// File to write the suite to, which must not exist [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Time limit for looking at pages
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
+    pub(crate) time_limit: Duration,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    #[command(flatten)]
+    pub(crate) containment: ContainmentArgs,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+}
+
+#[derive(Args)]
 pub(crate) struct CheckArgs {
     /// Plan: a JSON file, or - for standard input
     pub(crate) plan: PathBuf,
     /// Check it like the plan of a model: targets must be ids of the observation
     #[arg(long)]
     pub(crate) model: bool,
+    /// File in TOML that declares secrets: a step that enters one where it does not belong is refused
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secrets: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) ground: GroundArgs,
 }
@@ -803,7 +830,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("State and settings of a session", &["cookies", "state-save", "state-load", "emulate", "resize"]),
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
-    ("Test and measure", &["test", "replay", "minimize", "suggest", "eval"]),
+    ("Test and measure", &["test", "propose", "replay", "minimize", "suggest", "eval"]),
     ("Read recorded runs", &["view", "report", "film", "stats", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
 ];

@@ -3,6 +3,7 @@
 //! Order matters: what can be rejected without a browser is rejected before one is started, and the directory of the log
 //! exists before anything can act.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,8 +89,13 @@ pub(crate) fn run_dir(options: &RunOptions) -> Result<(RunDir, RunId), Refusal> 
 
 /// The secrets of the flags and of the environment, for a run that starts on `start`.
 pub(crate) fn secrets(options: &SessionOptions, start: Option<&str>) -> Result<Secrets, Refusal> {
+    secrets_in(options.secrets.as_deref(), start)
+}
+
+/// The secrets of a file and of the environment, for a page at `start`.
+pub(crate) fn secrets_in(file: Option<&Path>, start: Option<&str>) -> Result<Secrets, Refusal> {
     let secrets = Secrets::on(start.and_then(origin));
-    match &options.secrets {
+    match file {
         Some(path) => secrets.with_file(path).map_err(|error| {
             Refusal::invalid(ErrorCode::Unreadable, format!("--secrets: {}", plain(&with_sources(&error))))
         }),
@@ -344,6 +350,7 @@ pub(crate) async fn perform(
         Some(origin) => secrets.or_on(origin),
         None => secrets,
     };
+    let policy = secrets.bind(policy);
     let mut budgets = Budgets { planned_repairs, ..run_budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;

@@ -85,6 +85,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Replay(command) => commands::replay::run(command, output).await,
         Command::Minimize(command) => commands::minimize::run(command, output).await,
         Command::Test(command) => commands::test::run(command, output).await,
+        Command::Propose(command) => commands::propose::run(*command, output).await,
         Command::Eval(command) => commands::eval::run(*command, output).await,
         Command::Judge(command) => commands::judge::run(&command, output),
         Command::Film(command) => commands::film::run(&command, output),

@@ -9,7 +9,7 @@ use cuebook::network::{Decision, Verdict as Judgement};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::outcome::{Judged, remark};
 use cuebook_grammar::plan::Violation;
-use cuebook_grammar::record::{StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{LoggedEvent, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::verdict::Verdict;
@@ -105,6 +105,9 @@ impl Listener for Narrator {
                 say(&format!("{number:>3}  {}{why}", plain(&describe(step, target))));
             }
             RunEvent::StepEnded(record) => say_end(record),
+            RunEvent::Logged(LoggedEvent::ReadAsMarkdown { .. }) => {
+                say("     note: the schema asks for nothing, so the page was read as Markdown");
+            }
             RunEvent::Repairing(repair) => say(&format!("     repair: {}", name_of(repair))),
             _ => {}
         }

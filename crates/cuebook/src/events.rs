@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use cuebook_grammar::plan::{Plan, Violation};
-use cuebook_grammar::record::{StepOrigin, StepRecord};
+use cuebook_grammar::record::{LoggedEvent, StepOrigin, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
@@ -49,6 +49,8 @@ pub enum AgentEvent {
     StepEnded(Box<StepRecord>),
     /// A repair was chosen.
     Repairing(Box<Repair>),
+    /// Something that the log keeps beside the steps.
+    Logged(Box<LoggedEvent>),
     /// The run ended with this report.
     Ended(Box<RunReport>),
     /// This many events were dropped, because the stream was read too slowly.
@@ -68,6 +70,7 @@ impl AgentEvent {
             }
             RunEvent::StepEnded(record) => Self::StepEnded(Box::new(record.clone())),
             RunEvent::Repairing(repair) => Self::Repairing(Box::new(repair.clone())),
+            RunEvent::Logged(event) => Self::Logged(Box::new(event.clone())),
             _ => return None,
         })
     }

@@ -238,7 +238,8 @@ structs! {
     Landmark { summary, frame, }
     Heading { level, text, }
     LiveText { kind, text, }
-    Sketch { page_type, description, language, landmarks, headings, live, modal, challenge, empty, }
+    Stated { name, price, currency, author, date, }
+    Sketch { page_type, description, language, stated, landmarks, headings, live, modal, challenge, empty, }
     Truncation { candidates, elements, frames, off_view, keyboard, texts, }
     TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }

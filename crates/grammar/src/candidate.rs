@@ -8,7 +8,7 @@
 //! - What a candidate supports is decided here, by its role and kind, for the check, the executor and every decoder.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::facts::States;
 use crate::geometry::{Point, Rect};
@@ -325,6 +325,23 @@ pub struct Candidate {
     #[serde(skip)]
     #[schemars(skip)]
     pub about: Option<About>,
+}
+
+/// A candidate as an observation writes it: with the middle of its box, which is nowhere stored. Reading ignores `center`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ObservedCandidate<'a> {
+    #[serde(flatten)]
+    candidate: &'a Candidate,
+    /// The middle of its box, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    center: Option<Point>,
+}
+
+impl ObservedCandidate<'_> {
+    pub(crate) fn write<S: Serializer>(candidates: &[Candidate], serializer: S) -> Result<S::Ok, S::Error> {
+        let observed = candidates.iter().map(|it| ObservedCandidate { candidate: it, center: it.center() });
+        serializer.collect_seq(observed)
+    }
 }
 
 /// Capability that an action needs of its target.

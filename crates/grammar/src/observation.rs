@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::{About, Candidate, Fingerprint, Placement};
+use crate::candidate::{About, Candidate, Fingerprint, ObservedCandidate, Placement};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::wire::{is_default, words};
@@ -178,6 +178,9 @@ pub struct Sketch {
     /// The language that the page declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// Values that the page states about its subject, in JSON-LD or Open Graph; not in the text form.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stated: Stated,
     /// Forms, tables, lists, navigation and other regions, the first 40.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub landmarks: Vec<Landmark>,
@@ -196,6 +199,34 @@ pub struct Sketch {
     /// The page shows nothing: nothing to act on, no text, no picture.
     #[serde(skip_serializing_if = "is_default")]
     pub empty: bool,
+}
+
+/// Values that a page states about its subject, as it writes them; at most 200 characters each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stated {
+    /// Its name or headline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its price, or the lowest, without a currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
+    /// Currency of the price, such as `EUR`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// Its author, by name or URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// When it was published, as the page writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+impl Stated {
+    /// The values that are there, to be cut or redacted.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.name, &mut self.price, &mut self.currency, &mut self.author, &mut self.date].into_iter().flatten()
+    }
 }
 
 words! {
@@ -315,7 +346,9 @@ pub struct Observation {
     pub panes: Vec<Pane>,
     /// The frames, parents before children; the first is the main frame.
     pub frames: Vec<FrameSummary>,
-    /// The candidates, in the order in which they are read.
+    /// The candidates, in the order in which they are read; on the wire with the `center` of each box.
+    #[serde(serialize_with = "ObservedCandidate::write")]
+    #[schemars(with = "Vec<ObservedCandidate<'static>>")]
     pub candidates: Vec<Candidate>,
     /// Candidates that were valid until recently: a small window, for repairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

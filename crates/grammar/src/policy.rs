@@ -27,6 +27,7 @@ use crate::action::{Action, ActionKind, Owner};
 use crate::arguments::Shape;
 use crate::candidate::Candidate;
 use crate::effect::EffectClass;
+use crate::id::CredentialRef;
 use crate::observation::Observation;
 use crate::plan::Author;
 use crate::profile::Profile;
@@ -243,6 +244,8 @@ pub struct Policy {
     volatile: VolatileParts,
     /// On each origin; absent: no limit.
     rate: Rate,
+    /// Origins that secrets are bound to, as far as they are known.
+    secrets: BTreeMap<CredentialRef, Vec<String>>,
 }
 
 impl Default for Policy {
@@ -284,6 +287,7 @@ impl Policy {
             permissions: Vec::new(),
             volatile: VolatileParts { query: Vec::new(), body: Vec::new() },
             rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
+            secrets: BTreeMap::new(),
         }
     }
 
@@ -449,6 +453,20 @@ impl Policy {
     pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
         let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
         Self { profile, ..self.clone() }
+    }
+
+    /// States that the fields of a secret are on these origins only, such as `https://shop.test`. The check of a plan then
+    /// refuses a step that enters it elsewhere; what has no statement is judged when its step runs.
+    #[must_use]
+    pub fn binding(mut self, secret: CredentialRef, origins: Vec<String>) -> Self {
+        self.secrets.insert(secret, origins);
+        self
+    }
+
+    /// The origins that a secret is bound to; `None` if they are not known.
+    #[must_use]
+    pub fn bound_origins(&self, secret: &CredentialRef) -> Option<&[String]> {
+        self.secrets.get(secret).map(Vec::as_slice)
     }
 
     /// The registered action of this name.

@@ -326,6 +326,11 @@ pub enum LoggedEvent {
         #[serde(default)]
         notes: Vec<String>,
     },
+    /// The schema of an `extract` asked for nothing, and the page was read as Markdown instead.
+    ReadAsMarkdown {
+        /// Step that read it.
+        step_index: u32,
+    },
     /// State, settings or rules of the pages are about to be changed from outside: no step does it, and no replay repeats it.
     ContextChanged {
         /// The change by its name, with its arguments; without values of cookies.

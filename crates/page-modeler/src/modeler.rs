@@ -468,7 +468,8 @@ fn scrub_sketch(sketch: &mut Sketch, secrets: &[String]) {
         .chain(sketch.live.iter_mut().map(|live| &mut live.text))
         .chain(sketch.landmarks.iter_mut().map(|landmark| &mut landmark.summary))
         .chain(sketch.modal.iter_mut())
-        .chain(sketch.description.iter_mut());
+        .chain(sketch.description.iter_mut())
+        .chain(sketch.stated.texts_mut());
     for text in texts {
         clean::scrub(text, secrets);
     }

@@ -7,7 +7,7 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Plan, PlanDraft, Violation};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::record::{CaseRun, StepOrigin, StepRecord};
+use cuebook_grammar::record::{CaseRun, LoggedEvent, StepOrigin, StepRecord};
 use cuebook_grammar::seam::Repair;
 use cuebook_grammar::step::Step;
 use tokio::sync::watch;
@@ -125,6 +125,8 @@ pub enum RunEvent<'a> {
     StepEnded(&'a StepRecord),
     /// A repair was chosen.
     Repairing(&'a Repair),
+    /// Something that the log keeps beside the steps.
+    Logged(&'a LoggedEvent),
 }
 
 /// Receives the events of a run.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cuebook::Session;
 use cuebook::repair::Interrupt;
+use cuebook_decoding::read::ElementName;
 use cuebook_grammar::action::{Action, Navigate, ResolveSelector};
 use cuebook_grammar::id::{CandidateId, PageId, TargetRef};
 use cuebook_grammar::observation::{Observation, Scope};
@@ -21,7 +22,7 @@ use crate::call::{Call, Request};
 use crate::context::{self, Files};
 use crate::known;
 use crate::tabs::Tabs;
-use crate::target::Target;
+use crate::target;
 
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
@@ -246,16 +247,17 @@ impl Desk {
                 };
                 let Some(holder) = holder else { continue };
                 let Some(Value::String(text)) = holder.get(member) else { continue };
-                let target = Target::read(text).map_err(|why| format!("step {}: {why}", index + 1))?;
-                let id = match target {
-                    Target::Id(id) => id,
-                    Target::Css(selector) => self.selected(&selector).await?,
+                let name = ElementName::read(text).map_err(|why| format!("step {}: {why}", index + 1))?;
+                let id = match name {
+                    ElementName::Id(id) => id,
+                    ElementName::Css(selector) => self.selected(&selector).await?,
                     described => {
                         let page = match &mut page {
                             Some(page) => page,
                             none => none.insert(self.session.look(Scope::Full).await.map_err(|it| it.to_string())?),
                         };
-                        let found = described.find(page).map_err(|why| format!("step {}: {why}", index + 1))?;
+                        let found =
+                            target::find(&described, page).map_err(|why| format!("step {}: {why}", index + 1))?;
                         found.ok_or_else(|| format!("step {}: {} is no element", index + 1, quoted(text, 80)))?
                     }
                 };

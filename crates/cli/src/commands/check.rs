@@ -4,6 +4,7 @@ use cuebook_grammar::plan::{Author, ViolationCode, Violations};
 use cuebook_grammar::report::{RunReport, RunResult};
 
 use crate::args::CheckArgs;
+use crate::compose::secrets_in;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::ground::ground;
 use crate::input;
@@ -30,6 +31,7 @@ fn check(args: &CheckArgs) -> Result<usize, Refusal> {
         draft.without_observation()?;
     }
     let (observation, policy) = ground(&args.ground)?;
+    let policy = secrets_in(args.secrets.as_deref(), Some(&observation.url))?.bind(policy);
     match draft.check(&observation, &policy) {
         Ok(plan) => Ok(plan.steps().len()),
         Err(violations) => Err(refused(violations)),

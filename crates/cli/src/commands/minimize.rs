@@ -14,6 +14,7 @@ use std::time::Instant;
 use cuebook_datalayer::replay::{Recording, Reduction, Signature};
 use cuebook_datalayer::traffic::{self, Exchanges, FixtureRules};
 use cuebook_datalayer::{ArtifactStore, Run, RunDir};
+use cuebook_export::{Format, Options, Redaction, export};
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
@@ -26,6 +27,7 @@ use crate::browser::fit_viewport;
 use crate::commands::replay::{recording, unreadable, write};
 use crate::compose::{self, Job};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
+use crate::exporting::refusal;
 use crate::kept::{KeptBrowser, Turns};
 use crate::progress::{self, counted};
 use crate::text::{json_plain, plain};
@@ -86,6 +88,8 @@ struct Trials<'a> {
     asked: BTreeSet<usize>,
     /// Parts that failed as the whole did, each smaller than the one before.
     failed: Vec<Part>,
+    /// The last replay, which is kept until another one begins.
+    last: Option<RunDir>,
 }
 
 pub(crate) async fn run(args: MinimizeArgs, output: Output) -> Exit {
@@ -123,6 +127,7 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         replays: 0,
         asked: BTreeSet::new(),
         failed: Vec::new(),
+        last: None,
     };
     let whole = Part {
         steps: (0..recording.plan.steps.len()).collect(),
@@ -173,6 +178,12 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         is_minimal: is_whole_search && trials.failed.len() == found,
     };
     write_folder(&folder, &repro, &recording.keeping(&part.steps), &dir, &part)?;
+    if let Some(failed) = &trials.last {
+        if let Some(only) = &part.exchanges {
+            traffic::copy(&dir, only, failed).map_err(|error| unreadable(&error))?;
+        }
+        write_evidence(&folder, failed, logs.path())?;
+    }
     if output.json {
         print_json(&repro);
     } else {
@@ -202,7 +213,9 @@ impl Trials<'_> {
         self.asked = ended.offline.map(|offline| offline.served).unwrap_or_default();
         let run = Run::read(&ended.dir.log_path()).map_err(|error| unreadable(&error))?;
         // The folder of all replays is removed in the end.
-        let _ = fs::remove_dir_all(ended.dir.path());
+        if let Some(before) = self.last.replace(ended.dir) {
+            let _ = fs::remove_dir_all(before.path());
+        }
         Ok(Signature::of(&run))
     }
 
@@ -397,9 +410,30 @@ fn write_folder(
          \n{indented}\nFound by `cuebook minimize` in {run}: {} are enough, and failed {CONFIRMATIONS} times in a row.\n",
         plain(&command_line(repro)),
         sizes(repro),
-    );
+    ) + "`traffic.har` has what a failing replay requested, the pictures show its steps.\n";
     let path = folder.join("README.md");
     fs::write(&path, page).map_err(|error| cannot_write(&path, &error))
+}
+
+/// What a replay that failed requested, and its pictures.
+fn write_evidence(folder: &Path, failed: &RunDir, scratch: &Path) -> Result<(), Refusal> {
+    let out = scratch.join("har");
+    let options = Options { format: Format::Har, redaction: Redaction::None, out: out.clone(), rewrite: false };
+    let exported = export(std::slice::from_ref(failed), &options, &mut |_, _| {}).map_err(refusal)?;
+    if let Some(har) = exported.written.iter().find(|name| name.ends_with(".har")) {
+        let to = folder.join("traffic.har");
+        fs::copy(out.join(har), &to).map_err(|error| cannot_write(&to, &error))?;
+    }
+    let run = Run::read(&failed.log_path()).map_err(|error| unreadable(&error))?;
+    let store = ArtifactStore::new(failed, None);
+    for record in &run.steps {
+        for picture in record.artifacts.iter().filter(|artifact| artifact.kind.as_str().starts_with("screenshot")) {
+            let bytes = store.read(picture).map_err(|error| unreadable(&error))?;
+            let to = folder.join(format!("step-{}-{}.png", record.step_index, picture.kind.as_str()));
+            fs::write(&to, bytes).map_err(|error| cannot_write(&to, &error))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

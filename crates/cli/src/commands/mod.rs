@@ -18,6 +18,7 @@ pub(crate) mod minimize;
 pub(crate) mod observe;
 mod place;
 pub(crate) mod policy;
+pub(crate) mod propose;
 pub(crate) mod prune;
 #[cfg(feature = "query")]
 pub(crate) mod query;

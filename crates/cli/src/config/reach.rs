@@ -24,6 +24,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Free, &["run.explain", "observe.format", "observe.scope", "observe.budget", "observe.locators"]),
         (Free, &["device", "locale", "timezone", "geolocation", "color-scheme", "mcp.live-schema"]),
         (Free, &["start.idle", "mcp.idle", "site.port", "site.seed", "test.retries", "replay.similarity"]),
+        (Free, &["propose.max", "propose.time-limit"]),
         (Free, &["minimize.max-replays", "minimize.time-limit", "eval.limit", "eval.no-repair", "stats.price"]),
         (Free, &["suggest.attribute"]),
         (Inside, &["out", "eval.out"]),
@@ -61,6 +62,7 @@ const ROWS: &[(Reach, &[&str])] = {
         ),
         (Once, &["save-storage"]),
         (Once, &["run.goal", "run.dry-run", "exec.fixtures", "save.last", "check.model", "policy.method"]),
+        (Once, &["propose.output"]),
         (Once, &["record.output", "record.force", "record.for", "record.headless", "schema.target"]),
         (Once, &["replay.strict", "replay.heal", "replay.ignore", "replay.requests", "minimize.out", "report.out"]),
         (

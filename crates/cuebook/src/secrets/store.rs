@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::id::CredentialRef;
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
 use cuebook_grammar::secret::Secret;
 
@@ -66,6 +67,21 @@ impl Secrets {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// The policy with the origins that each secret is bound to; of the values it learns nothing.
+    #[must_use]
+    pub fn bind(&self, policy: Policy) -> Policy {
+        let start: Vec<String> = self.start.iter().cloned().collect();
+        let of_environment = environment::secret_names().into_iter().map(|name| (CredentialRef::new(&*name), &start));
+        let of_file = self
+            .declared
+            .iter()
+            .map(|(name, secret)| (name.clone(), if secret.origins.is_empty() { &start } else { &secret.origins }));
+        of_environment.chain(of_file).fold(policy, |policy, (name, origins)| match origins.is_empty() {
+            true => policy,
+            false => policy.binding(name, origins.clone()),
+        })
     }
 
     /// Returns `true` if a text is the value of this secret. Returns `false` for one whose value is not known without

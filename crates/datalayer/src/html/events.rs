@@ -13,6 +13,9 @@ pub(super) fn title(event: &LoggedEvent) -> String {
             format!("A person had the browser for {}: {}", seconds(*duration_ms), counted(*steps, "step"))
         }
         LoggedEvent::ContextChanged { change } => format!("Changed from outside: {}", name(change)),
+        LoggedEvent::ReadAsMarkdown { step_index } => {
+            format!("Step {} was read as Markdown: its schema asks for nothing", u64::from(*step_index) + 1)
+        }
         _ => "Event".to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
-use cuebook_grammar::record::{CasePart, RunHeader, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{CasePart, LoggedEvent, RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
 use cuebook_grammar::report::RunResult;
 use hdrhistogram::Histogram;
@@ -67,6 +67,7 @@ pub struct Collector {
     endpoints: BTreeMap<String, Times>,
     lines: VecDeque<RunLine>,
     models: BTreeMap<String, ModelUse>,
+    read_as_markdown: u64,
 }
 
 /// How runs and cases ended.
@@ -222,7 +223,10 @@ impl Collector {
                         CallEnd::Failed { .. } => self.plans.failed += 1,
                     }
                 }
-                Entry::Begin(_) | Entry::Observed(_) | Entry::Event(_) => {}
+                Entry::Event(record) => {
+                    self.read_as_markdown += u64::from(matches!(record.event, LoggedEvent::ReadAsMarkdown { .. }));
+                }
+                Entry::Begin(_) | Entry::Observed(_) => {}
                 // Steps of people say nothing of how well steps are carried out.
                 Entry::Commit(record) if record.origin == StepOrigin::Person => {}
                 Entry::Commit(record) => self.add_step(&record, &mut current),
@@ -382,6 +386,7 @@ impl Collector {
             success: Cost { duration_ms: duration.quantiles(), tokens: tokens.quantiles(), steps: steps.quantiles() },
             models: self.models.values().cloned().collect(),
             verbs,
+            read_as_markdown: self.read_as_markdown,
             causes: self.causes.clone(),
             flaky_targets: flaky(&self.targets),
             flaky_conditions: flaky(&self.conditions),
@@ -696,6 +701,6 @@ mod tests {
         let mut names: Vec<&str> = names.collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 9, "each metric is announced once: {names:?}");
+        assert_eq!(names.len(), 10, "each metric is announced once: {names:?}");
     }
 }

@@ -40,6 +40,8 @@ impl Summary {
         for (cause, count) in &self.causes {
             line(&mut out, "cuebook_failures", &[("cause", cause)], *count);
         }
+        head(&mut out, "cuebook_read_as_markdown", "Reads whose schema asked for nothing.");
+        line(&mut out, "cuebook_read_as_markdown", &[], self.read_as_markdown);
         head(&mut out, "cuebook_tokens", "Tokens that models read and wrote, by model.");
         for used in &self.models {
             for (direction, count) in [("input", used.input_tokens), ("output", used.output_tokens)] {

@@ -25,6 +25,8 @@ pub struct Summary {
     pub models: Vec<ModelUse>,
     /// Steps by verb, most frequent first.
     pub verbs: Vec<Verb>,
+    /// Reads whose schema asked for nothing, so that the page was read as Markdown.
+    pub read_as_markdown: u64,
     /// Failed attempts by cause.
     pub causes: BTreeMap<String, u64>,
     /// Targets whose first attempts sometimes succeed and sometimes fail, least reliable first; the first 20.

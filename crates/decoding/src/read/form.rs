@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::likeness::is_tool_call;
 use super::malformed::malformed;
-use super::{json, line, planner_output, thought_action, tool_call};
+use super::{browser_dom, json, line, planner_output, thought_action, tool_call};
 
 /// The forms that are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,8 @@ pub enum Form {
     ToolCalls,
     /// Steps of `{"tool", "args"}`.
     PlannerOutput,
+    /// Actions of the tool `browser_dom`: `{"action", "selector"}`.
+    BrowserDom,
     /// Tags around a thought and a step: `<Thought>…</Thought><Action>click(223)</Action>`.
     ThoughtAction,
     /// A verb and its arguments a line.
@@ -49,6 +51,7 @@ pub fn read_as(form: Form, text: &str, author: Author) -> Result<PlanDraft, Viol
         Form::Plan => json::read(text, author),
         Form::ToolCalls => tool_call::read(&json::value(text, author)?, author),
         Form::PlannerOutput => planner_output::read(json::value(text, author)?, author),
+        Form::BrowserDom => browser_dom::read(json::value(text, author)?, author),
         Form::ThoughtAction => thought_action::read(text, author),
         Form::Lines => line::read(text, author),
     }
@@ -80,6 +83,9 @@ fn form_in(text: &str) -> Option<Form> {
     };
     if planner_output::is_one(&value) {
         return Some(Form::PlannerOutput);
+    }
+    if browser_dom::is_one(&value) {
+        return Some(Form::BrowserDom);
     }
     let has_steps = value.get("steps").is_some() || value.get("last").is_some();
     Some(if !has_steps && is_tool_call(&value) { Form::ToolCalls } else { Form::Plan })

@@ -112,11 +112,23 @@ fn thought_and_action_read_with_bare_numbers_and_without_a_closing_tag() {
     assert_eq!(steps("<Action>finish()</Action>"), json!([{ "type": "finish" }]));
     assert_eq!(errors("<Thought>hm</Thought>")[0].0, "/action");
     assert_eq!(errors("<Action>clack(1)</Action>")[0].1, "expected a verb of the grammar at column 1, saw `clack(1)`");
-    assert_eq!(
-        read("<Action>fail()</Action>", Author::Model).unwrap_err()[0].message,
-        "missing field `reason`",
-        "a reader never makes up what a step lacks"
-    );
+}
+
+#[test]
+fn a_failure_without_a_reason_is_read_in_every_form() {
+    for text in [
+        "fail()",
+        "<Action>fail()</Action>",
+        r#"{"steps":[{"type":"fail"}]}"#,
+        r#"{"last":{"type":"fail","reason":null}}"#,
+        r#"{"steps":[{"tool":"fail"}]}"#,
+        r#"{"tool_calls":[{"function":{"name":"fail","arguments":"{}"}}]}"#,
+        r#"{"content":[{"type":"tool_use","name":"fail","input":{}}]}"#,
+    ] {
+        let draft = read(text, Author::Model).unwrap();
+        assert_eq!(json!(draft.steps), json!([{ "type": "fail", "reason": "no reason given" }]), "{text}");
+    }
+    assert_eq!(steps("fail(\"sold out\")"), json!([{ "type": "fail", "reason": "sold out" }]));
 }
 
 #[test]
@@ -260,4 +272,51 @@ fn lines_in_a_fence_are_lines_whatever_their_arguments_hold() {
     let text = "```\nextract({\"schema\":{\"type\":\"object\"}})\nreload()\n```";
     assert_eq!(form_of(text), Form::Lines);
     assert_eq!(form_of("clack({\"steps\": 1})"), Form::Plan, "no verb, but a document");
+}
+
+#[test]
+fn actions_of_browser_dom_read_as_a_plan_of_an_operator() {
+    let key_press = json!({ "action": "key_press", "selector": "#email", "credential_ref": "email" });
+    let all = json!([
+        { "action": "goto", "url": "https://a.test/" },
+        key_press,
+        { "action": "key_press", "selector": "#email", "text": "1", "key": "Tab" },
+        { "action": "click", "selector": "role=button[name=\"Log in\"]" },
+        { "action": "select", "selector": "label=Size", "value": "M" },
+        { "action": "scroll", "direction": "up", "amount": 300 },
+        { "action": "extract", "selector": "text=Total", "mode": "text" },
+        { "action": "click", "selector": "c7" },
+    ]);
+    for plan in [all.clone(), json!({ "action": "execute_sequence", "steps": all }), json!({ "steps": all })] {
+        assert_eq!(form_of(&plan.to_string()), Form::BrowserDom);
+        let draft = read(&plan.to_string(), Author::Operator).unwrap();
+        assert_eq!(
+            json!(draft.steps),
+            json!([
+                { "type": "navigate", "url": "https://a.test/" },
+                { "type": "setValue", "targetRef": "element1", "credentialRef": "email" },
+                { "type": "setValue", "targetRef": "element1", "value": "1" },
+                { "type": "press", "targetRef": "element1", "keys": "Tab" },
+                { "type": "click", "targetRef": "element2" },
+                { "type": "select", "targetRef": "element3", "option": "M" },
+                { "type": "scroll", "deltaY": -300 },
+                { "type": "extract", "query": { "targetRef": "element4", "kind": "text" } },
+                { "type": "click", "targetRef": "c7" },
+            ])
+        );
+        let declared: Vec<String> = draft.candidates.values().map(ToString::to_string).collect();
+        assert_eq!(declared, ["css=\"#email\"", "role=button name=\"Log in\"", "byLabel=\"Size\"", "text=\"Total\""]);
+    }
+    assert_eq!(read(&key_press.to_string(), Author::Operator).unwrap().steps.len(), 1);
+    for (plan, path, said) in [
+        (json!({ "action": "click" }), "/steps/0", "click needs selector"),
+        (json!([key_press, { "action": "fly" }]), "/steps/1", "fly is no step"),
+        (json!([{ "action": "click", "selector": "the button" }]), "/steps/0/selector", "names no element"),
+        (json!([{ "action": "click", "selector": "#a", "tab": "t2" }]), "/steps/0/tab", "unknown field"),
+        (json!([key_press, 7]), "/steps/1", "an action must be an object"),
+    ] {
+        let violations = read(&plan.to_string(), Author::Operator).unwrap_err();
+        assert_eq!(violations[0].path, path, "{plan}");
+        assert!(violations[0].message.contains(said), "{plan}: {violations:?}");
+    }
 }

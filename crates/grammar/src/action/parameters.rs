@@ -426,6 +426,15 @@ words! {
     }
 }
 
+impl ExtractQuery {
+    /// Returns `true` if its schema asks for nothing, as `{}` does: the page is read as Markdown then.
+    #[must_use]
+    pub fn asks_for_nothing(&self) -> bool {
+        let says_nothing = |key: &String| key.starts_with('$') || key == "title" || key == "description";
+        self.kind == ExtractKind::Schema && self.schema.as_ref().is_some_and(|schema| schema.keys().all(says_nothing))
+    }
+}
+
 impl ExtractKind {
     /// Returns `true` if the result is one text, of which a pattern can choose a part.
     #[must_use]

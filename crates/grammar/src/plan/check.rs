@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use url::Url;
+
 use crate::action::{
     Action, ActionKind, Click, Direction, Extract, ExtractKind, Owner, ScrollUntil, SetChecked, TargetNeed,
 };
@@ -170,7 +172,7 @@ impl PlanDraft {
         }
         self.check_declared(&mut violations);
         self.check_goal(observation, &policy, &mut violations);
-        let mut whereabouts = Whereabouts::default();
+        let mut whereabouts = Whereabouts { origin: origin_of(&observation.url), ..Whereabouts::default() };
         let mut ended_at = None;
         let mut steps = Vec::with_capacity(self.steps.len());
         for (index, step) in self.steps.iter().enumerate() {
@@ -186,6 +188,7 @@ impl PlanDraft {
             for (at, undo) in step.undo.iter().enumerate() {
                 StepCheck { path: format!("/steps/{index}/undo/{at}"), ..checker.again() }.undo(undo);
             }
+            checker.secret(step, whereabouts.origin.as_deref());
             if let Some(end) = ended_at {
                 let message = format!("expected no step after step {end}, which ends the task");
                 checker.report(ViolationCode::AfterEnd, "", message);
@@ -349,6 +352,24 @@ impl StepCheck<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// A secret goes to the origins only that it is bound to, as far as both are known before the step runs.
+    fn secret(&mut self, step: &Step, page: Option<&str>) {
+        let Some(secret) = step.action.credential() else { return };
+        let Some(bound) = self.policy.bound_origins(secret) else { return };
+        let candidate = step.action.target().and_then(TargetRef::candidate_id);
+        let candidate = candidate.and_then(|id| self.observation.candidate(id));
+        let frame = candidate.and_then(|it| self.observation.frames.get(usize::try_from(it.frame).ok()?));
+        let places = [frame.map(|frame| frame.origin.as_str()), page];
+        if let Some(foreign) = places.into_iter().flatten().find(|origin| !bound.iter().any(|bound| bound == origin)) {
+            let bound = if bound.is_empty() { "no origin".to_owned() } else { bound.join(", ") };
+            let message = format!(
+                "the secret `{secret}` is bound to {bound}, and the step enters it on {foreign} (if a server leads \
+                 elsewhere, state so in `post` of the step before)"
+            );
+            self.deny(Rule::SecretScope, "credentialRef", message);
         }
     }
 
@@ -622,6 +643,8 @@ struct Whereabouts {
     page_left_at: Option<usize>,
     /// The step that left the tab, which keeps its page meanwhile.
     tab_left_at: Option<usize>,
+    /// Origin of the page; `None` where a step may have led elsewhere.
+    origin: Option<String>,
 }
 
 impl Whereabouts {
@@ -630,6 +653,11 @@ impl Whereabouts {
     }
 
     fn follow(&mut self, step: &Step, index: usize, observation: &Observation) {
+        self.origin = match &step.action {
+            Action::Navigate(navigate) if step.post.is_empty() => origin_of(navigate.url.as_str()),
+            Action::Type(_) | Action::SetValue(_) | Action::Extract(_) | Action::Screenshot(_) => self.origin.take(),
+            _ => None,
+        };
         if let Action::SwitchTab(switch) = &step.action {
             let tab = usize::try_from(switch.tab.get()).ok().and_then(|tab| observation.tabs.get(tab));
             match tab.is_some_and(|tab| tab.current) {
@@ -644,6 +672,12 @@ impl Whereabouts {
             self.page_left_at.get_or_insert(index);
         }
     }
+}
+
+/// The origin of a page; `None` for one that has none.
+fn origin_of(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    Some(url.origin().ascii_serialization())
 }
 
 fn expects_new_tab(condition: &Condition) -> bool {

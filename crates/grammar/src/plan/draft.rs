@@ -223,7 +223,8 @@ impl PlanDraft {
 }
 
 pub(super) mod lenient {
-    //! Deviations that the reader accepts: snake_case members, `@c1` and `ref=c1`, a missing version.
+    //! Deviations that the reader accepts: snake_case members, `@c1` and `ref=c1`, a missing version, a `fail` without a
+    //! reason.
 
     use super::{Object, PLAN_VERSION, Value};
 
@@ -258,6 +259,9 @@ pub(super) mod lenient {
                         }
                         _ => deep(member),
                     }
+                }
+                if renamed.get("type").is_some_and(|verb| verb == "fail") {
+                    renamed.entry("reason").or_insert_with(|| "no reason given".into());
                 }
                 *object = renamed;
             }

@@ -538,3 +538,43 @@ fn a_plan_lowers_its_own_autonomy_and_never_raises_it() {
     assert_eq!(of("auto", script.clone()).unwrap_err()[0].rule.as_deref(), Some("profile"));
     assert!(of("unleashed", script).is_ok());
 }
+
+#[test]
+fn a_secret_is_refused_where_it_is_known_to_be_foreign() {
+    let shop = vec!["https://shop.test".to_owned()];
+    let policy = policy().allowing("https://pay.test").unwrap().binding(crate::id::CredentialRef::new("shop"), shop);
+    let refused = |author, steps: Value| {
+        let declared = if author == Author::Operator {
+            json!({ "code": { "strategy": "css", "selector": "input" } })
+        } else {
+            json!({})
+        };
+        let plan = json!({ "version": "1.0", "candidates": declared, "steps": steps });
+        let checked = PlanDraft::read_value(plan, author).unwrap().check(&page(), &policy);
+        checked.err().into_iter().flatten().map(|it| (it.path, it.rule, it.message)).collect::<Vec<_>>()
+    };
+    let enters =
+        |target: &str, secret: &str| json!({ "type": "setValue", "targetRef": target, "credentialRef": secret });
+    let goes = |url: &str| json!({ "type": "navigate", "url": url });
+    assert_eq!(refused(Author::Model, json!([enters("c8", "shop")])), []);
+    assert_eq!(refused(Author::Operator, json!([goes("https://shop.test/login"), enters("code", "shop")])), []);
+    let foreign = refused(Author::Operator, json!([goes("https://pay.test/"), enters("code", "shop")]));
+    let [(path, rule, message)] = &foreign[..] else { panic!("{foreign:?}") };
+    assert_eq!((path.as_str(), rule.as_deref()), ("/steps/1/credentialRef", Some("secretScope")));
+    assert!(
+        message.starts_with("the secret `shop` is bound to https://shop.test, and the step enters it on https://pay")
+    );
+    // A frame of another origin is foreign as well; what is not known is judged when the step runs.
+    let framed = refused(Author::Operator, json!([enters("c6", "shop")]));
+    assert!(
+        framed.iter().any(|(_, rule, message)| rule.as_deref() == Some("secretScope") && message.contains("ads.test"))
+    );
+    for unknown in [
+        json!([goes("https://pay.test/"), enters("code", "other")]),
+        json!([goes("https://pay.test/"), { "type": "goBack" }, enters("code", "shop")]),
+        json!([{ "type": "navigate", "url": "https://pay.test/", "post": [{ "kind": "urlMatches", "pattern": "shop" }] },
+               enters("code", "shop")]),
+    ] {
+        assert_eq!(refused(Author::Operator, unknown.clone()), [], "{unknown}");
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cuebook_grammar::candidate::{Activation, Bounds, ControlKind, Occlusion, OwnPart, SelectOption};
 use cuebook_grammar::facts::States;
 use cuebook_grammar::geometry::Rect;
-use cuebook_grammar::observation::{Challenge, Heading, LiveText, Pane, ScrolledPart, Viewport};
+use cuebook_grammar::observation::{Challenge, Heading, LiveText, Pane, ScrolledPart, Stated, Viewport};
 use cuebook_grammar::role::Role;
 use serde::Deserialize;
 
@@ -132,6 +132,8 @@ pub struct Meta {
     pub language: String,
     /// There is a password field.
     pub has_password: bool,
+    /// Values of its linked data or Open Graph.
+    pub stated: Stated,
 }
 
 /// The result of one walk.

@@ -17,6 +17,10 @@ pub fn sketch(walks: &[(u32, &FrameWalk)]) -> Sketch {
         sketch.page_type = some(&main.meta.page_type, 60).or_else(|| suggested(main).map(str::to_owned));
         sketch.description = some(&main.meta.description, 300);
         sketch.language = some(&main.meta.language, 40);
+        sketch.stated = main.meta.stated.clone();
+        for text in sketch.stated.texts_mut() {
+            *text = clean::cut(&clean::name(text, &[]), 200);
+        }
     }
     for (frame, walk) in walks {
         let room = 40_usize.saturating_sub(sketch.landmarks.len());

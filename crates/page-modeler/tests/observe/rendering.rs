@@ -3,6 +3,8 @@
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::render::{TextOptions, text, yaml};
 
+use serde_json::json;
+
 use crate::stage::Stage;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,4 +40,43 @@ async fn the_page_is_sketched_and_rendered() {
     );
     let back: Observation = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
     assert_eq!(back.fingerprint, seen.fingerprint);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_page_states_about_its_subject_is_sketched_and_not_rendered() {
+    let stated = async |html: &str| {
+        let seen = Stage::on(html).await.observe(Scope::View).await;
+        let text = text(&seen, &TextOptions::default());
+        assert!(!text.contains("12.50") && !text.contains("Ann"), "{text}");
+        serde_json::to_value(seen.sketch.stated).unwrap()
+    };
+    let linked = r#"<script type="application/ld+json">{"@type":"WebSite","name":"Shop"}</script>
+        <script type="application/ld+json">[1, {"</script><meta property="og:title" content="Other">
+        <script type="application/ld+json">{"@graph":[{"@type":["Product","Thing"],"name":"Mug","author":[{"name":"Ann"}],
+        "offers":[{"price":"12.50","priceCurrency":"EUR"}],"datePublished":"2026-01-31"}]}</script><button>Buy</button>"#;
+    let product = json!({ "name": "Mug", "price": "12.50", "currency": "EUR", "author": "Ann", "date": "2026-01-31" });
+    assert_eq!(stated(linked).await, product);
+    let graph = "<meta property='og:title' content='Mug'><meta property='product:price:amount' content='12.50'>
+        <meta property='product:price:currency' content='EUR'><meta property='article:author' content='Ann'>";
+    assert_eq!(stated(graph).await, json!({ "name": "Mug", "price": "12.50", "currency": "EUR", "author": "Ann" }));
+    let long =
+        format!(r#"<script type="application/ld+json">{{"@type":"Product","name":"{}"}}</script>"#, "x".repeat(900));
+    assert_eq!(stated(&long).await["name"].as_str().map(str::len), Some(200));
+    assert_eq!(stated("<script type='application/ld+json'>{\"name\":{\"name\":{}}}</script>").await, json!({}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_has_its_center_on_the_wire_and_only_there() {
+    let mut stage = Stage::on("<body style='margin:0'><button style='position:absolute;left:10px;top:20px;width:50px;height:30px'>Go</button>").await;
+    let seen = stage.observe(Scope::View).await;
+    let written = serde_json::to_value(&seen).unwrap();
+    let go = &written["candidates"][0];
+    assert_eq!(go["box"], json!({ "x": 10.0, "y": 20.0, "width": 50.0, "height": 30.0 }));
+    assert_eq!(go["center"], json!({ "x": 35.0, "y": 35.0 }));
+    assert_eq!(serde_json::to_value(&seen.candidates[0]).unwrap().get("center"), None, "records keep the box alone");
+    let mut boxless = seen.clone();
+    boxless.candidates[0].rect = None;
+    assert_eq!(serde_json::to_value(&boxless).unwrap()["candidates"][0].get("center"), None);
+    let back: Observation = serde_json::from_value(written).unwrap();
+    assert_eq!(serde_json::to_value(&back).unwrap(), serde_json::to_value(&seen).unwrap());
 }

@@ -8,7 +8,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure, StepOutcome, StepSuccess};
 use cuebook_grammar::plan::{BoundStep, Plan, Violations};
 use cuebook_grammar::policy::Consent;
-use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::record::{LoggedEvent, StepOrigin};
 use cuebook_grammar::render;
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::{Executor as _, Finding, HistoryEntry, PageModeler as _, Query, StepLog as _, StepTicket};
@@ -278,6 +278,11 @@ impl<S: Seams> Controller<S> {
         };
         self.layers.log().commit(ticket, &record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
         self.listener.event(RunEvent::StepEnded(&record));
+        if let (Action::Extract(extract), StepOutcome::Succeeded(_)) = (bound.action(), &outcome)
+            && extract.query.asks_for_nothing()
+        {
+            self.keep_event(run, LoggedEvent::ReadAsMarkdown { step_index: record.step_index }).await?;
+        }
         let planned = place.plan_index.and_then(|index| run.planned(index));
         run.lineage.note_step(&record);
         run.texts.note_data(record.data.as_ref());

@@ -128,7 +128,7 @@ impl<S: Seams> Controller<S> {
         kept.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
-    async fn keep_event(&mut self, run: &RunState, event: LoggedEvent) -> Result<(), Stop> {
+    pub(super) async fn keep_event(&mut self, run: &RunState, event: LoggedEvent) -> Result<(), Stop> {
         let record = EventRecord {
             schema_version: RECORD_VERSION.to_owned(),
             run_id: run.request.run_id.clone(),
@@ -136,7 +136,9 @@ impl<S: Seams> Controller<S> {
             event,
         };
         let record = redacted(record, self.redactor.as_ref()).map_err(Stop::broken(ErrorCode::LogUnavailable))?;
-        self.layers.log().happened(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))
+        self.layers.log().happened(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+        self.listener.event(RunEvent::Logged(&record.event));
+        Ok(())
     }
 
     /// Logs the steps of a person who had taken the browser over, and that they handed it back. The steps have a `begin` as

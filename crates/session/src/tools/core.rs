@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use cuebook_decoding::read::dom_plan;
 use serde_json::{Value, json};
 
+use crate::answer::why_not;
 use crate::arguments::{Argument, Arguments, Form, may, needed};
 use crate::call::Call;
 use crate::tool::{ELEMENT, Hint, Order, TAB, TARGET, Tool, act, call, entered, read, step, text, verb};
@@ -279,7 +281,11 @@ pub(crate) const CORE: [Tool; 20] = [
         about: "Reads the page or an element as Markdown; with a JSON Schema, the values that the page gives its members.",
         hint: Hint::Reads,
         arguments: &[
-            may("schema", Form::Json, "JSON Schema of what to read"),
+            may(
+                "schema",
+                Form::Json,
+                "JSON Schema of what to read, such as {\"type\": \"object\", \"properties\": {\"price\": {\"type\": \"number\"}}}",
+            ),
             may("target", Form::Text, TARGET.about),
             TAB,
         ],
@@ -305,6 +311,10 @@ pub(crate) const CORE: [Tool; 20] = [
         ],
         order: |given| {
             let plan = given.value("plan").cloned().unwrap_or_default();
+            let plan = match dom_plan(&plan) {
+                Some(steps) => json!({ "steps": steps.map_err(|violations| why_not(&violations.into()))? }),
+                None => plan,
+            };
             call(Call::Plan { plan, is_dry: given.is_set("dryRun") }, false)
         },
     },

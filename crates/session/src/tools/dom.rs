@@ -1,10 +1,11 @@
 //! `browser_dom`: all of a page through one tool, with the action as an argument.
 
-use serde_json::{Value, json};
+use cuebook_decoding::read::dom_steps;
+use serde_json::Value;
 
 use crate::arguments::{Argument, Arguments, Form, may, needed};
 use crate::call::Call;
-use crate::tool::{Hint, Order, TAB, Tool, act, call, entered, read, step};
+use crate::tool::{Hint, Order, TAB, Tool, act, call, read};
 
 const DOM_STEP: [Argument; 12] = [
     needed(
@@ -65,71 +66,20 @@ fn dom(given: &Arguments) -> Result<Order, String> {
         },
         Some("extract") => read(given, given.text("mode")),
         Some("execute_sequence") => {
-            let steps: Vec<Vec<Value>> =
-                given.objects("steps").map(|step| dom_steps(&step)).collect::<Result<_, _>>()?;
-            let steps = steps.concat();
+            let all: Vec<Vec<Value>> = given.objects("steps").map(|step| steps(&step)).collect::<Result<_, _>>()?;
+            let steps = all.concat();
             if steps.is_empty() { Err("execute_sequence needs steps".to_owned()) } else { act(steps) }
         }
         _ => {
             let shows_all = given.text("action") == Some("click");
-            call(Call::Act(dom_steps(given)?), shows_all)
+            call(Call::Act(steps(given)?), shows_all)
         }
     }
 }
 
-fn dom_steps(given: &Arguments) -> Result<Vec<Value>, String> {
-    let needs_selector = |action: &str| match given.text("selector") {
-        Some(_) => Ok(()),
-        None => Err(format!("{action} needs selector")),
-    };
-    let action = given.text("action").unwrap_or_default();
-    let step = match action {
-        "goto" => json!({ "type": "navigate", "url": given.text("url").ok_or("goto needs url")? }),
-        "click" => {
-            needs_selector(action)?;
-            Value::Object(step("click", given))
-        }
-        "screenshot" => Value::Object(step("screenshot", given)),
-        "get_dom" => Value::Object(step("getDom", given)),
-        "key_press" => {
-            let mut steps = Vec::new();
-            if given.text("text").is_some() || given.text("credential_ref").is_some() {
-                needs_selector(action)?;
-                steps.push(Value::Object(entered(step("setValue", given), "value", "text", given)?));
-            }
-            if let Some(key) = given.text("key") {
-                let mut press = step("press", given);
-                press.insert("keys".to_owned(), json!(key));
-                steps.push(Value::Object(press));
-            }
-            return if steps.is_empty() {
-                Err("key_press needs text, credential_ref or key".to_owned())
-            } else {
-                Ok(steps)
-            };
-        }
-        "scroll" => {
-            let mut scroll = step("scroll", given);
-            match (given.text("direction"), given.number("amount")) {
-                (direction @ (None | Some("up" | "down")), Some(amount)) => {
-                    let amount = if direction == Some("up") { -amount } else { amount };
-                    scroll.insert("deltaY".to_owned(), json!(amount.round()));
-                }
-                (direction, _) => {
-                    scroll.insert("direction".to_owned(), json!(direction.unwrap_or("down")));
-                }
-            }
-            Value::Object(scroll)
-        }
-        "select" => {
-            needs_selector(action)?;
-            let mut select = step("select", given);
-            select.insert("option".to_owned(), json!(given.text("value").ok_or("select needs value")?));
-            Value::Object(select)
-        }
-        "evaluate" => json!({ "type": "evaluate", "script": given.text("script").ok_or("evaluate needs script")? }),
-        "extract" => return Err("extract is no step of a sequence: call it by itself".to_owned()),
-        other => return Err(format!("{other} is no step of a sequence")),
-    };
-    Ok(vec![step])
+fn steps(given: &Arguments) -> Result<Vec<Value>, String> {
+    match given.text("action") {
+        Some("extract") => Err("extract is no step of a sequence: call it by itself".to_owned()),
+        _ => dom_steps(&given.members()),
+    }
 }

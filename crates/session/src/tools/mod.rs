@@ -118,6 +118,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let expected = json!([{ "type": "click", "targetRef": "c3" }]);
+        assert_eq!(steps(r#"[{"action": "click", "selector": "c3"}]"#), expected);
         for plan in
             ["click(c3)", "# Go on.\nclick(c3)\n", "{\"steps\": [{\"type\": \"click\", \"targetRef\": \"c3\"}]}"]
         {

@@ -9,7 +9,7 @@ import { memory } from "./memory.js";
 import { note, observer, watch } from "./changes.js";
 import { KEPT_LIMIT, prepare } from "./measure.js";
 import { distinguishTwins } from "./context.js";
-import { count, metaOf, schemaType } from "./sketch.js";
+import { count, metaOf, schemaType, stated } from "./sketch.js";
 import { withoutDoubles } from "./doubles.js";
 import { BOXES, contentShown, isTooDeep, NOTHING } from "./settle.js";
 import { walkOver } from "./run.js";
@@ -97,6 +97,7 @@ const answer = (options, { run, unwalked }) => {
       description,
       language: html ? shortText(attr(html, "lang") ?? "", 40) : "",
       hasPassword: count(document, "input[type=password]") > 0,
+      stated: stated(),
     },
   };
   const covers = entries.flatMap(({ cover }, i) => (cover ? [[i, cover.ratio, cover.by]] : []));

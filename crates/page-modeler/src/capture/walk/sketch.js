@@ -63,10 +63,50 @@ export const metaOf = (selector) => {
   const meta = cb.queryAll(document, selector)[0];
   return meta ? shortText(attr(meta, "content") ?? "", 300) : "";
 };
+const linkedData = () => Array.from(cb.queryAll(document, 'script[type="application/ld+json"]')).slice(0, 5);
 export const schemaType = () => {
-  for (const script of Array.from(cb.queryAll(document, 'script[type="application/ld+json"]')).slice(0, 5)) {
+  for (const script of linkedData()) {
     const found = /"@type"\s*:\s*(?:\[\s*)?"([A-Za-z:/.]{2,60})"/.exec(textHead(script, 20000).slice(0, 20000));
     if (found) return found[1];
   }
   return "";
+};
+
+const FRAMES = new Set(["WebSite", "Organization", "BreadcrumbList", "WebPage"]);
+const object = (value) => (typeof value === "object" && value) || {};
+/** A value of linked data in words: the first of a list, the name of an object. */
+const worded = (value) => {
+  const [one] = Array.isArray(value) ? value : [value];
+  const { name } = object(one);
+  const text = name ?? one;
+  return typeof text === "string" || typeof text === "number" ? shortText(String(text), 200) : "";
+};
+/** The objects of a script of linked data; none if it is long or no JSON. */
+const objectsOf = (script) => {
+  const text = textHead(script, 50_000);
+  try {
+    const read = text.length < 50_000 ? JSON.parse(text) : [];
+    const graph = object(read)["@graph"] ?? read;
+    return (Array.isArray(graph) ? graph : [graph]).slice(0, 50).map(object);
+  } catch {
+    return [];
+  }
+};
+/** What the page states about its subject, in linked data first. */
+export const stated = () => {
+  const all = linkedData().flatMap(objectsOf);
+  const subject = all.find((one) => !FRAMES.has(worded(one["@type"]))) ?? {};
+  const { name, headline, author, datePublished } = subject;
+  const [offer] = [subject.offers].flat().map(object);
+  const graph = new Map();
+  for (const meta of Array.from(cb.queryAll(document, "meta[property]")).slice(0, 100))
+    graph.set(attr(meta, "property"), shortText(attr(meta, "content") ?? "", 200));
+  const told = (value, ...names) => worded(value) || names.map((name) => graph.get(name)).find(Boolean);
+  return {
+    name: told(name ?? headline, "og:title"),
+    price: told(offer.price ?? offer.lowPrice, "product:price:amount", "og:price:amount"),
+    currency: told(offer.priceCurrency, "product:price:currency", "og:price:currency"),
+    author: told(author, "article:author"),
+    date: told(datePublished, "article:published_time"),
+  };
 };
