@@ -145,7 +145,7 @@ async fn looked_at(path: &std::path::Path, viewport: (u32, u32)) -> Result<()> {
     }
     let found = asked(
             &page,
-            "(() => { const search = document.querySelector('#search'); search.value = 'save DRAFT';
+            "(() => { const search = document.querySelector('#search'); search.value = 'postconditionFAILED';
                       search.dispatchEvent(new Event('input')); return document.querySelector('#found').textContent })()",
         )
         .await?;
