@@ -53,7 +53,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it allows further cost"), &["answer-tokens", "run-tokens"]),
         (Trusted("it starts more browsers at a time"), &["test.jobs", "eval.jobs"]),
         (Trusted("it offers further tools"), &["mcp.tools"]),
-        (Secret, &["mcp.token"]),
+        (Secret, &["mcp.token", "watch.webhook"]),
         (
             Once,
             &["tab", "open", "url", "calls", "plan", "observation", "credential", "wait-for", "drift-seed", "offline"],
@@ -75,10 +75,13 @@ const ROWS: &[(Reach, &[&str])] = {
                 "eval.baseline",
                 "eval.ratchet",
                 "stats.tolerance",
+                "stats.slower",
+                "stats.by",
                 "query.csv",
                 "query.tables",
             ],
         ),
+        (Once, &["watch.rules", "watch.exec", "watch.once", "watch.every", "watch.state", "watch.prometheus"]),
         (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
         (
             Once,
@@ -97,7 +100,7 @@ const ROWS: &[(Reach, &[&str])] = {
 };
 
 /// Flags that hold only beside another one.
-pub(super) const BESIDE: [(&str, &str); 10] = [
+pub(super) const BESIDE: [(&str, &str); 11] = [
     ("tab", "cdp"),
     ("port", "watch"),
     ("open", "watch"),
@@ -107,6 +110,7 @@ pub(super) const BESIDE: [(&str, &str); 10] = [
     ("idle", "http"),
     ("strict", "offline"),
     ("tolerance", "gate"),
+    ("slower", "gate"),
     ("ratchet", "baseline"),
 ];
 
