@@ -608,7 +608,7 @@ pub(crate) struct AlertsArgs {
     #[arg(long, value_name = "COMMAND", value_parser = command_line)]
     pub(crate) exec: Option<Words>,
     /// URL that each alert is posted to as JSON
-    #[arg(long, value_name = "URL", value_parser = webhook, hide_env_values = true)]
+    #[arg(long, value_name = "URL", value_parser = webhook)]
     pub(crate) webhook: Option<String>,
     /// Look once, and exit with 1 if an alert is active
     #[arg(long)]

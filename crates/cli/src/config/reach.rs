@@ -53,7 +53,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it allows further cost"), &["answer-tokens", "run-tokens"]),
         (Trusted("it starts more browsers at a time"), &["test.jobs", "eval.jobs"]),
         (Trusted("it offers further tools"), &["mcp.tools"]),
-        (Secret, &["mcp.token", "watch.webhook"]),
+        (Secret, &["mcp.token"]),
         (
             Once,
             &["tab", "open", "url", "calls", "plan", "observation", "credential", "wait-for", "drift-seed", "offline"],
@@ -81,7 +81,8 @@ const ROWS: &[(Reach, &[&str])] = {
                 "query.tables",
             ],
         ),
-        (Once, &["watch.rules", "watch.exec", "watch.once", "watch.every", "watch.state", "watch.prometheus"]),
+        (Once, &["watch.rules", "watch.exec", "watch.webhook", "watch.once", "watch.every", "watch.state"]),
+        (Once, &["watch.prometheus"]),
         (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
         (
             Once,
