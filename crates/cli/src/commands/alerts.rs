@@ -160,7 +160,7 @@ async fn deliver(args: &AlertsArgs, output: Output, state: &mut AlertState) -> R
     Ok(())
 }
 
-/// Runs a command with the alert on its standard input. Its output goes to standard error.
+/// Runs a command with the alert on its standard input. Its standard output is dropped, and errors are shown.
 async fn execute(words: &[String], document: &str) -> Result<(), String> {
     let (program, arguments) = words.split_first().ok_or("--exec: expected a command")?;
     let failed = |why: String| format!("--exec {program}: {why}");
