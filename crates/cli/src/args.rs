@@ -616,7 +616,7 @@ pub(crate) struct AlertsArgs {
     /// Time between two looks
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with = "once")]
     pub(crate) every: Duration,
-    /// File that says which runs were read and which alerts are active [default: cuebook-watch.json in the first directory]
+    /// File of the runs that were read and the active alerts [default: cuebook-watch.json in the first RUNS]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
     /// Print the rules for Prometheus, in YAML, and read no runs

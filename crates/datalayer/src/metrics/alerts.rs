@@ -104,7 +104,8 @@ impl Rules {
     /// Reads the rules of a TOML file.
     ///
     /// # Errors
-    /// [`BadRules`] for unknown keys, rates and groups, limits out of range, a name that is taken, and a file without rules.
+    /// [`BadRules`] for unknown keys, rates and groups, limits out of range, a name that is taken, and a file without
+    /// rules.
     pub fn parse(text: &str) -> Result<Self, BadRules> {
         let at = |offset: usize, message: String| {
             let line = text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
@@ -132,8 +133,8 @@ impl Rules {
         Ok(Self(rules))
     }
 
-    /// The rules as alerting rules of Prometheus, in YAML, on the metrics of `stats --prometheus`. There the runs are those
-    /// that its files count, and `drop` compares with the day before.
+    /// The rules as alerting rules of Prometheus, in YAML, on the metrics of `stats --prometheus`. There the runs are
+    /// those that its files count, and `drop` compares with the day before.
     #[must_use]
     pub fn to_prometheus(&self) -> String {
         // A string of JSON is one of YAML.
@@ -492,8 +493,8 @@ impl AlertState {
         &self.active
     }
 
-    /// Judges the runs, and adds what begins and what has recovered to those that are to be delivered. While an alert is
-    /// active, `drop` compares with what was before it began. Alerts of rules that are gone end without a word.
+    /// Judges the runs, and adds what begins and what has recovered to those that are to be delivered. While an alert
+    /// is active, `drop` compares with what was before it began. Alerts of rules that are gone end without a word.
     pub fn judge(&mut self, rules: &Rules, now_ms: u64) {
         let mut were = std::mem::take(&mut self.active);
         let mut said = Vec::new();

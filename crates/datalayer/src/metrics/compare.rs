@@ -41,9 +41,9 @@ pub struct Regression {
 }
 
 impl Summary {
-    /// The rates that are worse by more than `tolerance`. What the baseline has not counted is not compared; what it has and
-    /// this one has not is a regression, except for recoveries: without failures there are none. Time-outs and latencies are
-    /// compared if both have counted at least 20, and a latency is worse by at least 10 ms.
+    /// The rates that are worse by more than `tolerance`. What the baseline has not counted is not compared; what it
+    /// has and this one has not is a regression, except for recoveries: without failures there are none. Time-outs and
+    /// latencies are compared if both have counted at least 20, and a latency is worse by at least 10 ms.
     #[must_use]
     pub fn regressions(&self, baseline: &Self, tolerance: Tolerance) -> Vec<Regression> {
         let needs_no_repair = self.repairs.steps > 0 && self.repairs.needed == 0;

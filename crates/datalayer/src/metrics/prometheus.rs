@@ -3,8 +3,8 @@
 use super::group::By;
 use super::summary::{Measure, Quantiles, Summary};
 
-/// Metrics of all runs, and if they are grouped, those of each group with its name as a label, as text that Prometheus' node
-/// exporter and Pushgateway take. Rates and distributions without a count are left out.
+/// Metrics of all runs, and if they are grouped, those of each group with its name as a label, as text that Prometheus'
+/// node exporter and Pushgateway take. Rates and distributions without a count are left out.
 #[must_use]
 pub fn to_prometheus(all: &Summary, groups: Option<(By, &[(String, Summary)])>) -> String {
     let mut metrics = of(all, None);
