@@ -64,10 +64,116 @@ fn runs_are_counted_and_a_rate_that_fell_fails_the_gate() -> Result<()> {
     let shown = cuebook(&["stats", text(&good)?, text(&bad)?])?;
     assert!(shown.stdout.contains("runs that ended well         50.0 %"), "{}", shown.stdout);
     assert!(shown.stdout.contains("\nslowest steps\n  p90 "), "{}", shown.stdout);
+    let by = cuebook(&["stats", text(&good)?, text(&bad)?, "--by", "site", "--json"])?.json()?;
+    let site = by["groups"]["metrics"][0]["name"].as_str().context("expected a group")?.to_owned();
+    assert!(site.starts_with("http://127.0.0.1:"), "{site}");
+    assert_eq!(by["groups"]["metrics"][0]["summary"]["runs"], by["runs"]);
+    let by = cuebook(&["stats", text(&good)?, text(&bad)?, "--by", "site"])?;
+    assert!(by.stdout.lines().any(|line| line.starts_with("      2   50.0 %") && line.ends_with(&site)), "{by:?}");
+    let by = cuebook(&["stats", text(&good)?, "--by", "site", "--prometheus"])?;
+    let line = format!("cuebook_runs{{site=\"{site}\",result=\"ok\"}} 1\n");
+    assert!(by.stdout.contains(&line), "{line} in {}", by.stdout);
     let wrong = cuebook(&["stats", text(&good)?, "--price", "gpt-5=1"])?;
     assert_eq!((wrong.code, wrong.stderr.contains("MODEL=IN,OUT")), (2, true), "{wrong:?}");
     let scraped = cuebook(&["stats", text(&good)?, "--prometheus"])?;
     assert!(scraped.stdout.contains("cuebook_runs{result=\"ok\"} 1\n"), "{}", scraped.stdout);
+    Ok(())
+}
+
+/// Writes the log of a run without steps.
+fn ended(out: &Path, name: &str, ts_ms: u64, result: &str) -> Result<()> {
+    let header = json!({ "entry": "header", "schemaVersion": cuebook_grammar::record::RECORD_VERSION, "runId": name,
+        "tsMs": ts_ms, "cuebook": "0.1.0", "command": "run", "task": "buy \u{1b}[31m milk", "url": "https://shop.test/a" });
+    let end = json!({ "entry": "end", "runId": name, "tsMs": ts_ms + 1, "result": result });
+    fs::create_dir(out.join(name))?;
+    Ok(fs::write(out.join(name).join("log.jsonl"), format!("{header}\n{end}\n"))?)
+}
+
+#[test]
+fn a_broken_rule_is_said_once_and_its_recovery_too() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (out, rules) = (dir.path().join("runs"), dir.path().join("alerts.toml"));
+    fs::create_dir(&out)?;
+    let rule =
+        "[[rule]]\nname = \"buys\"\nrate = \"runs.successRate\"\nmin = 0.9\nlast = 2\nmin_runs = 2\nby = \"task\"\n";
+    fs::write(&rules, rule)?;
+    let (runs, rules_file) = (text(&out)?, text(&rules)?);
+    let once = ["watch", runs, "--rules", rules_file, "--once"];
+    assert_eq!(cuebook(&once)?.code, 0, "the first run is still to come");
+    ended(&out, "a", 1, "ok")?;
+    ended(&out, "b", 2, "failed")?;
+    let begun = cuebook(&once)?;
+    assert_eq!(begun.code, 1, "{begun:?}");
+    assert!(begun.stdout.contains("is 50.0 % in 2 runs") && begun.stdout.contains("/runs/b\n"), "{begun:?}");
+    assert!(!begun.stdout.contains('\u{1b}'), "{begun:?}");
+    let again = cuebook(&once)?;
+    assert_eq!((again.code, again.stdout.as_str()), (1, ""), "said once, and active: {again:?}");
+    ended(&out, "c", 3, "ok")?;
+    ended(&out, "d", 4, "ok")?;
+    let json = cuebook(&["watch", runs, "--rules", rules_file, "--once", "--json"])?;
+    let looked = json.json()?;
+    assert_eq!((json.code, &looked["alerts"][0]["active"], &looked["active"]), (0, &json!(false), &json!([])));
+    assert_eq!((&looked["alerts"][0]["now"], &looked["alerts"][0]["limit"]), (&json!(1.0), &json!({ "min": 0.9 })));
+
+    let state = out.join("cuebook-watch.json");
+    fs::write(&state, "{")?;
+    let damaged = cuebook(&once)?;
+    assert_eq!((damaged.code, damaged.stderr.contains("the state is damaged")), (2, true), "{damaged:?}");
+    fs::write(&rules, rule.replace("successRate", "sucessRate"))?;
+    let wrong = cuebook(&once)?;
+    assert!(wrong.code == 2 && wrong.stderr.contains("line 3: unknown rate"), "{wrong:?}");
+    fs::write(&rules, rule)?;
+    let yaml = cuebook(&["watch", "--rules", rules_file, "--prometheus"])?;
+    assert!(yaml.code == 0 && yaml.stdout.starts_with("groups:\n"), "{yaml:?}");
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn an_alert_that_was_not_delivered_is_tried_again() -> Result<()> {
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let dir = tempfile::tempdir()?;
+    let (out, rules, hook) = (dir.path().join("runs"), dir.path().join("alerts.toml"), dir.path().join("hook"));
+    fs::create_dir(&out)?;
+    fs::write(&rules, "[[rule]]\nname = \"ends\"\nrate = \"runs.successRate\"\nmin = 0.9\nmin_runs = 1\n")?;
+    let got = dir.path().join("got it");
+    fs::write(&hook, "#!/bin/sh\ncat >> \"$1\"\n")?;
+    ended(&out, "a", 1, "failed")?;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("http://{}/hook?key=secret", listener.local_addr()?);
+    let exec = format!("{} '{}'", text(&hook)?, text(&got)?);
+    let line = ["watch", text(&out)?, "--rules", text(&rules)?, "--once", "--exec", &exec, "--webhook", &url];
+    let refused = cuebook(&line)?;
+    assert!(refused.code == 1 && refused.stderr.contains("the next look tries again"), "not executable: {refused:?}");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755))?;
+
+    let serve = |answer: &'static str| {
+        let listener = listener.try_clone();
+        std::thread::spawn(move || -> Result<String> {
+            let (mut stream, _) = listener?.accept()?;
+            let (mut seen, mut chunk) = (String::new(), [0; 4096]);
+            while !seen.contains("\"evidence\":[") {
+                let read = stream.read(&mut chunk)?;
+                anyhow::ensure!(read > 0, "no alert in {seen}");
+                seen.push_str(&String::from_utf8_lossy(&chunk[..read]));
+            }
+            stream.write_all(format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n").as_bytes())?;
+            Ok(seen)
+        })
+    };
+    let busy = serve("503 Busy");
+    let failed = cuebook(&line)?;
+    assert!(failed.stderr.contains("status 503") && !failed.stderr.contains("secret"), "{failed:?}");
+    busy.join().map_err(|_| anyhow::anyhow!("the server broke"))??;
+    let well = serve("204 Done");
+    assert_eq!(cuebook(&line)?.code, 1, "delivered, and active");
+    let request = well.join().map_err(|_| anyhow::anyhow!("the server broke"))??;
+    assert!(request.starts_with("POST /hook?key=secret ") && request.contains("\"rule\":\"ends\""), "{request}");
+    let alert: Value = serde_json::from_str(&fs::read_to_string(&got)?).context("expected it once")?;
+    assert_eq!((&alert["rule"], &alert["now"], &alert["active"]), (&json!("ends"), &json!(0.0), &json!(true)));
+    assert_eq!(cuebook(&line)?.code, 1, "nothing is sent again: no server waits");
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use cuebook_datalayer::metrics::By;
 use cuebook_decoding::emit::Target;
 use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
@@ -31,8 +32,8 @@ pub(crate) use groups::{
 pub(crate) use values::{Aspects, PlannerArg, Price};
 
 use values::{
-    age, aspects, credential, dialect, document, duration, field_credential, format, planner, price, redaction, scope,
-    shard, share, size, test_id_attribute, url_parser,
+    Words, age, aspects, command_line, credential, dialect, document, duration, factor, field_credential, format,
+    group_of_runs, planner, price, redaction, scope, shard, share, size, test_id_attribute, url_parser, webhook,
 };
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, ModelError};
@@ -109,6 +110,9 @@ pub(crate) enum Command {
     Film(FilmArgs),
     /// Count how reliable recorded runs were, and what they cost
     Stats(StatsArgs),
+    /// Say when recorded runs break a rule, and when they recover
+    #[command(name = "watch")]
+    Alerts(Box<AlertsArgs>),
     /// Remove recorded runs by age, number or total size; the newest are kept
     Prune(PruneArgs),
     /// Propose test ids in the source of an application for targets that recorded runs found by texts or places
@@ -610,6 +614,12 @@ pub(crate) struct StatsArgs {
     /// How much a rate may fall under --gate, as a share
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
     pub(crate) tolerance: f64,
+    /// How many times slower a 90th percentile may be under --gate
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.5, requires = "gate", value_parser = factor)]
+    pub(crate) slower: f64,
+    /// Count each day (in UTC), site or task apart, besides all runs together
+    #[arg(long, value_name = "GROUP", value_parser = group_of_runs())]
+    pub(crate) by: Option<By>,
     /// Price of a model per million tokens read and written, such as gpt-5=1.25,10; may be repeated
     #[arg(long = "price", value_name = "MODEL=IN,OUT", value_parser = price)]
     pub(crate) prices: Vec<Price>,
@@ -637,6 +647,34 @@ impl SuggestArgs {
         let message = "this build reads no source: build it with `cargo install cuebook-cli --features suggest`";
         crate::exit::Refusal::invalid(ErrorCode::Usage, message)
     }
+}
+
+#[derive(Args)]
+pub(crate) struct AlertsArgs {
+    /// Directories of runs, or of several runs
+    #[arg(required_unless_present = "prometheus")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// TOML file of the rules: [[rule]] with name, rate, and min, max or drop
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: PathBuf,
+    /// Command that gets each alert as JSON on standard input; no shell reads it
+    #[arg(long, value_name = "COMMAND", value_parser = command_line)]
+    pub(crate) exec: Option<Words>,
+    /// URL that each alert is posted to as JSON
+    #[arg(long, value_name = "URL", value_parser = webhook)]
+    pub(crate) webhook: Option<String>,
+    /// Look once, and exit with 1 if an alert is active
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with = "once")]
+    pub(crate) every: Duration,
+    /// File of the runs that were read and the active alerts [default: cuebook-watch.json in the first RUNS]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Print the rules for Prometheus, in YAML, and read no runs
+    #[arg(long, conflicts_with_all = ["runs", "exec", "webhook", "once", "state", "json"])]
+    pub(crate) prometheus: bool,
 }
 
 #[derive(Args)]
@@ -831,7 +869,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "propose", "replay", "minimize", "suggest", "eval"]),
-    ("Read recorded runs", &["view", "report", "film", "stats", "judge", "query", "export", "prune"]),
+    ("Read recorded runs", &["view", "report", "film", "stats", "watch", "judge", "query", "export", "prune"]),
     ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
 ];
 

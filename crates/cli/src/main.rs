@@ -92,6 +92,7 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Report(command) => commands::report::run(&command, output),
         Command::View(command) => commands::view::run(command, output).await,
         Command::Stats(command) => commands::stats::run(&command, output),
+        Command::Alerts(command) => commands::alerts::run(*command, output).await,
         Command::Prune(command) => commands::prune::run(&command, output),
         #[cfg(feature = "suggest")]
         Command::Suggest(command) => commands::suggest::run(&command, output),

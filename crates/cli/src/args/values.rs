@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use cuebook::{ColorScheme, Device, Engine};
+use cuebook_datalayer::metrics::By;
 use cuebook_datalayer::replay::{Aspect, BadAspects};
 use cuebook_decoding::emit::Target;
 use cuebook_export::{Format, Redaction};
@@ -12,6 +13,7 @@ use cuebook_grammar::policy::{BadCommand, Gate, command_words};
 use cuebook_grammar::profile::Profile;
 use cuebook_planner::OpenAiMode;
 use std::time::Duration;
+use url::Url;
 
 /// A step and the secret for it.
 pub(crate) fn credential(text: &str) -> Result<(u32, CredentialRef), String> {
@@ -118,6 +120,32 @@ pub(crate) fn redaction() -> impl TypedValueParser<Value = Redaction> {
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("{text:?} is not a number from 0 to 1"))
+}
+
+/// Parses a factor of at least 1.
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor >= 1.0);
+    factor.ok_or_else(|| format!("{text:?} is not a number of at least 1"))
+}
+
+/// The words of a command.
+#[derive(Clone, Debug)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
+/// Splits a command into words.
+pub(crate) fn command_line(text: &str) -> Result<Words, BadCommand> {
+    command_words(text).map(Words)
+}
+
+/// Checks an address that alerts are posted to. It may hold a secret, and the message does not name it.
+pub(crate) fn webhook(text: &str) -> Result<String, &'static str> {
+    let is_http = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    Url::parse(text).ok().filter(is_http).map(String::from).ok_or("expected an absolute URL of http or https")
+}
+
+/// Names of groups of runs.
+pub(crate) fn group_of_runs() -> impl TypedValueParser<Value = By> {
+    choice(By::ALL.map(|by| (by.name(), by, "")))
 }
 
 /// A value that is written as one of a few names, each with its help.

@@ -1,5 +1,6 @@
 //! One file per command. Each turns its arguments into an [`Exit`](crate::exit::Exit).
 
+pub(crate) mod alerts;
 pub(crate) mod attached;
 pub(crate) mod bench;
 pub(crate) mod check;

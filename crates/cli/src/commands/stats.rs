@@ -1,11 +1,14 @@
 //! `cuebook stats`: metrics of recorded runs, and a gate for CI.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use cuebook_datalayer::metrics::{Collector, ModelUse, Quantiles, Regression, Slow, Summary};
-use cuebook_datalayer::{Entries, RunDir};
+use cuebook_datalayer::metrics::{
+    By, Collector, Measure, ModelUse, Quantiles, Regression, Slow, Summary, Tolerance, to_prometheus,
+};
+use cuebook_datalayer::{DataError, Entries, Entry, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
@@ -20,6 +23,9 @@ use crate::text::{plain, with_sources};
 struct Stats {
     #[serde(flatten)]
     summary: Summary,
+    /// By the names of the groups; absent unless `--by` names what they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Groups>,
     /// Absent unless `--price` states a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<Costs>,
@@ -28,6 +34,24 @@ struct Stats {
     /// Logs with a line that cannot be read. What stands before it is counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
+}
+
+/// The most groups that are told apart. The runs of further ones are in `(others)`.
+const GROUPS: usize = 100;
+
+/// Metrics of each day, site or task.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Groups {
+    by: By,
+    metrics: Vec<Group>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    name: String,
+    summary: Summary,
 }
 
 /// Costs of the models, in the currency of the prices.
@@ -75,7 +99,7 @@ pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
             if output.json {
                 print_json(&stats);
             } else if args.prometheus {
-                print_text(&stats.summary.to_prometheus());
+                print_text(&scraped(&stats));
             } else {
                 print_text(&table(&stats, &args.prices));
             }
@@ -83,8 +107,9 @@ pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
                 progress::say(&format!("note: {}", plain(problem)));
             }
             for one in &stats.regressions {
-                let now = one.now.map_or_else(|| "not counted".to_owned(), percent);
-                progress::say(&format!("regression: {} is {now}, was {}", one.rate, percent(one.baseline)));
+                let now = one.now.map_or_else(|| "not counted".to_owned(), |now| value(one.measure, now));
+                let before = value(one.measure, one.baseline);
+                progress::say(&format!("regression: {} is {now}, was {before}", one.rate));
             }
             if stats.regressions.is_empty() { Exit::OK } else { Exit::FAILED }
         }
@@ -98,17 +123,43 @@ fn measured(args: &StatsArgs) -> Result<Stats, Refusal> {
     let baseline = args.gate.as_deref().map(baseline).transpose().map_err(unreadable)?;
     let runs = RunDir::find(&args.runs).map_err(|error| unreadable(with_sources(&error)))?;
     let mut collector = Collector::default();
+    let mut groups: BTreeMap<String, Collector> = BTreeMap::new();
     let mut problems = Vec::new();
     for run in runs {
         let log = run.log_path();
         if let Err(error) = Entries::open(&log).and_then(|entries| collector.add_run(entries)) {
             problems.push(format!("{}: {}", log.display(), with_sources(&error)));
         }
+        if let Some(by) = args.by {
+            // A second reading needs no copy of each entry. Its errors are those of the first.
+            add_to_group(by, &log, &mut groups).ok();
+        }
     }
     let summary = collector.summary();
-    let regressions = baseline.map(|baseline| summary.regressions(&baseline, args.tolerance)).unwrap_or_default();
+    let groups = args.by.map(|by| {
+        let group = |(name, collector): (String, Collector)| Group { name, summary: collector.summary() };
+        Groups { by, metrics: groups.into_iter().map(group).collect() }
+    });
+    let tolerance = Tolerance { share: args.tolerance, factor: args.slower };
+    let regressions = baseline.map(|baseline| summary.regressions(&baseline, tolerance)).unwrap_or_default();
     let costs = Costs::of(&summary, &args.prices);
-    Ok(Stats { summary, costs, regressions, unreadable: problems })
+    Ok(Stats { summary, groups, costs, regressions, unreadable: problems })
+}
+
+fn add_to_group(by: By, log: &Path, groups: &mut BTreeMap<String, Collector>) -> Result<(), DataError> {
+    let mut entries = Entries::open(log)?.peekable();
+    let name = match entries.peek() {
+        Some(Ok(Entry::Header(header))) => by.group(header),
+        _ => "(none)".to_owned(),
+    };
+    let is_apart = groups.len() < GROUPS || groups.contains_key(&name);
+    groups.entry(if is_apart { name } else { "(others)".to_owned() }).or_default().add_run(entries)
+}
+
+fn scraped(stats: &Stats) -> String {
+    let named = |group: &Group| (group.name.clone(), group.summary.clone());
+    let groups = stats.groups.as_ref().map(|groups| (groups.by, groups.metrics.iter().map(named).collect::<Vec<_>>()));
+    to_prometheus(&stats.summary, groups.as_ref().map(|(by, groups)| (*by, groups.as_slice())))
 }
 
 fn baseline(path: &Path) -> Result<Summary, String> {
@@ -162,6 +213,7 @@ fn table(stats: &Stats, prices: &[Price]) -> String {
     let post = &summary.postconditions;
     let latency = format!("{} of {}, {}", post.held, post.judged, spread(post.latency_ms, " ms"));
     row("postconditions that held", post.rate, latency);
+    row("  of stated timed out", post.timeout_rate, format!("{} of {}", post.timed_out, post.stated));
     let success = &summary.success;
     let _ = writeln!(out, "\na success takes              {}", spread(success.duration_ms, " ms"));
     let _ = writeln!(out, "  tokens                     {}", spread(success.tokens, ""));
@@ -169,6 +221,27 @@ fn table(stats: &Stats, prices: &[Price]) -> String {
     if let Some(costs) = costs {
         let each = costs.per_success.map_or_else(|| "–".to_owned(), |each| format!("{each:.4}"));
         let _ = writeln!(out, "  costs                      {each}: {:.4} for all runs", costs.total);
+    }
+    if let Some(Groups { by, metrics }) = &stats.groups {
+        let _ = writeln!(
+            out,
+            "\n{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}  {}",
+            "runs",
+            "well",
+            "valid",
+            "post",
+            "late",
+            "p90 ms",
+            by.name()
+        );
+        let shown = |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), percent);
+        for Group { name, summary } in metrics {
+            let post = &summary.postconditions;
+            let rates = [summary.runs.success_rate, summary.plans.validity, post.rate, post.timeout_rate].map(shown);
+            let [well, valid, held, late] = rates;
+            let (total, p90, name) = (summary.runs.total, post.latency_ms.p90, plain(name));
+            let _ = writeln!(out, "{total:>7}{well:>9}{valid:>9}{held:>9}{late:>9}{p90:>9}  {name}");
+        }
     }
     if !summary.models.is_empty() {
         let _ = writeln!(out, "\n{:<28}{:>7}{:>12}{:>12}  cost", "model", "calls", "read", "written");
@@ -211,6 +284,13 @@ fn table(stats: &Stats, prices: &[Price]) -> String {
         }
     }
     out
+}
+
+pub(super) fn value(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Milliseconds => format!("{value:.0} ms"),
+        Measure::Successes | Measure::Failures => percent(value),
+    }
 }
 
 fn percent(share: f64) -> String {

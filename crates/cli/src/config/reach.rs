@@ -78,11 +78,15 @@ const ROWS: &[(Reach, &[&str])] = {
                 "eval.baseline",
                 "eval.ratchet",
                 "stats.tolerance",
+                "stats.slower",
+                "stats.by",
                 "query.csv",
                 "query.tables",
             ],
         ),
         (Once, &["suggest.source", "suggest.write"]),
+        (Once, &["watch.rules", "watch.exec", "watch.webhook", "watch.once", "watch.every", "watch.state"]),
+        (Once, &["watch.prometheus"]),
         (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
         (
             Once,
@@ -101,7 +105,7 @@ const ROWS: &[(Reach, &[&str])] = {
 };
 
 /// Flags that hold only beside another one.
-pub(super) const BESIDE: [(&str, &str); 10] = [
+pub(super) const BESIDE: [(&str, &str); 11] = [
     ("tab", "cdp"),
     ("port", "watch"),
     ("open", "watch"),
@@ -111,6 +115,7 @@ pub(super) const BESIDE: [(&str, &str); 10] = [
     ("idle", "http"),
     ("strict", "offline"),
     ("tolerance", "gate"),
+    ("slower", "gate"),
     ("ratchet", "baseline"),
 ];
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::id::RunId;
+use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{CasePart, LoggedEvent, RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
@@ -12,7 +13,7 @@ use hdrhistogram::Histogram;
 
 use super::summary::{
     Cost, FailedRun, FailedStep, Mixed, ModelUse, Plans, Postconditions, Preconditions, Quantiles, Repairs, RunLine,
-    Runs, Slow, Summary, Verb, share,
+    Runs, Slow, Steps, Summary, Verb, share,
 };
 use crate::in_words;
 use crate::log::Entry;
@@ -56,7 +57,9 @@ pub struct Collector {
     repairs: Repairs,
     postconditions: Postconditions,
     depth: Distribution,
-    latency: Distribution,
+    pub(super) latency: Distribution,
+    /// Durations of all attempts.
+    pub(super) took: Distribution,
     verbs: BTreeMap<&'static str, (u64, u64, Distribution)>,
     causes: BTreeMap<String, u64>,
     targets: BTreeMap<String, Tally>,
@@ -260,6 +263,7 @@ impl Collector {
         *attempts += 1;
         *failed += u64::from(!is_ok);
         took.add(record.execution.duration_ms);
+        self.took.add(record.execution.duration_ms);
         let what = cut(&in_words::step(record), 200);
         time(&mut self.steps, what.clone(), current.run(), record.execution.duration_ms, !is_ok);
         for request in record.effects.iter().flat_map(|effects| &effects.requests) {
@@ -292,8 +296,11 @@ impl Collector {
                 current.failing = None;
             }
         }
+        let waited_in_vain = record.failure.as_ref().is_some_and(|failure| failure.stage == Stage::Postcondition);
         for judged in record.post_check.iter().filter(|judged| !judged.vacuous) {
             let holds = judged.verdict.holds();
+            self.postconditions.stated += u64::from(!judged.default);
+            self.postconditions.timed_out += u64::from(!judged.default && !holds && waited_in_vain);
             self.postconditions.judged += 1;
             self.postconditions.held += u64::from(holds);
             if let Some(latency) = judged.latency_ms.filter(|_| holds) {
@@ -380,9 +387,11 @@ impl Collector {
             },
             postconditions: Postconditions {
                 rate: share(self.postconditions.held, self.postconditions.judged),
+                timeout_rate: share(self.postconditions.timed_out, self.postconditions.stated),
                 latency_ms: self.latency.quantiles(),
                 ..self.postconditions.clone()
             },
+            steps: Steps { duration_ms: self.took.quantiles() },
             success: Cost { duration_ms: duration.quantiles(), tokens: tokens.quantiles(), steps: steps.quantiles() },
             models: self.models.values().cloned().collect(),
             verbs,
@@ -479,7 +488,7 @@ fn flaky(counts: &BTreeMap<String, Tally>) -> Vec<Mixed> {
 
 /// Values of which quantiles are wanted, in constant memory, to so many digits.
 #[derive(Clone, Debug, Default)]
-struct Distribution<const DIGITS: u8 = 3>(Option<Histogram<u64>>);
+pub(super) struct Distribution<const DIGITS: u8 = 3>(Option<Histogram<u64>>);
 
 impl<const DIGITS: u8> Distribution<DIGITS> {
     fn add(&mut self, value: u64) {
@@ -491,6 +500,12 @@ impl<const DIGITS: u8> Distribution<DIGITS> {
             // It grows as needed, up to 2^63.
             histogram.record(value.min(u64::MAX / 2)).ok();
         }
+    }
+
+    /// Each value that was counted, to the digits that are kept, and how often.
+    pub(super) fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
+        let recorded = self.0.iter().flat_map(|histogram| histogram.iter_recorded());
+        recorded.map(|at| (at.value_iterated_to(), at.count_at_value()))
     }
 
     fn quantiles(&self) -> Quantiles {
@@ -507,6 +522,7 @@ mod tests {
 
     use super::*;
     use crate::error::DataError;
+    use crate::metrics::{By, Tolerance, to_prometheus};
 
     fn entries(lines: &[Value]) -> Vec<Result<Entry, DataError>> {
         lines.iter().filter_map(|line| Entry::read(line.to_string().as_bytes()).transpose()).collect()
@@ -673,21 +689,101 @@ mod tests {
     #[test]
     fn a_rate_that_falls_is_a_regression_and_what_was_never_counted_is_none() {
         let summary = sample().summary();
-        assert_eq!(summary.regressions(&summary, 0.0), []);
+        let exact = Tolerance { share: 0.0, factor: 1.0 };
+        assert_eq!(summary.regressions(&summary, exact), []);
         let mut better = summary.clone();
         (better.runs.success_rate, better.plans.validity) = (Some(0.9), Some(0.51));
-        let found = summary.regressions(&better, 0.02);
+        let found = summary.regressions(&better, Tolerance::default());
         assert_eq!(found.iter().map(|one| one.rate).collect::<Vec<_>>(), ["runs.successRate"]);
-        assert_eq!(summary.regressions(&Summary::default(), 0.0), [], "nothing was counted in the baseline");
-        let lost = Summary::default().regressions(&summary, 0.0);
-        assert_eq!(lost.len(), 5, "{lost:?}");
+        assert_eq!(summary.regressions(&Summary::default(), exact), [], "nothing was counted in the baseline");
+        let lost = Summary::default().regressions(&summary, exact);
+        assert_eq!(lost.len(), 5, "time-outs and latencies need a count: {lost:?}");
         let read: Summary = serde_json::from_value(serde_json::to_value(&summary).unwrap()).unwrap();
         assert_eq!(read, summary);
     }
 
+    /// One run with a number of steps, whose postconditions came true after so many milliseconds, or timed out.
+    fn waited(steps: u32, outcome: Result<u32, ()>) -> Summary {
+        let mut run = vec![header("a")];
+        for index in 0..steps {
+            let mut record = match outcome {
+                Ok(latency) => step("a", (index, 1), "plan", "ok", &[post("holds", latency)]),
+                Err(()) => step("a", (index, 1), "plan", "failed", &[post("fails", 0)]),
+            };
+            if outcome.is_err() {
+                record["failure"] =
+                    json!({ "stage": "postcondition", "cause": "postconditionFailed", "message": "no" });
+            }
+            record["execution"]["durationMs"] = json!(outcome.unwrap_or(0) + 40);
+            run.push(record);
+        }
+        run.push(end("a", "ok"));
+        let mut collector = Collector::default();
+        collector.add_run(entries(&run)).unwrap();
+        collector.summary()
+    }
+
+    #[test]
+    fn slower_steps_and_postconditions_do_not_pass_the_gate() {
+        let fell = |now: &Summary, before: &Summary| -> Vec<&str> {
+            now.regressions(before, Tolerance::default()).iter().map(|one| one.rate).collect()
+        };
+        let (fast, slow) = (waited(20, Ok(100)), waited(20, Ok(300)));
+        assert_eq!(fell(&slow, &fast), ["postconditions.latencyMs.p90", "steps.durationMs.p90"]);
+        assert!(fell(&fast, &slow).is_empty(), "faster is not worse");
+        assert!(fell(&waited(20, Ok(149)), &fast).is_empty(), "within one and a half times");
+        assert!(fell(&waited(19, Ok(300)), &fast).is_empty(), "too few to judge");
+        let lenient = Tolerance { factor: 4.0, ..Tolerance::default() };
+        assert_eq!(slow.regressions(&fast, lenient), []);
+        let late = waited(20, Err(()));
+        assert_eq!((late.postconditions.stated, late.postconditions.timeout_rate), (20, Some(1.0)));
+        assert!(fell(&late, &fast).contains(&"postconditions.timeoutRate"));
+        assert!(!fell(&waited(19, Err(())), &fast).contains(&"postconditions.timeoutRate"));
+        // A file of an earlier version has neither.
+        let mut old = serde_json::to_value(&fast).unwrap();
+        old.as_object_mut().unwrap().remove("steps");
+        old["postconditions"].as_object_mut().unwrap().retain(|name, _| name == "rate" || name == "judged");
+        let old: Summary = serde_json::from_value(old).unwrap();
+        assert!(fell(&slow, &old).is_empty());
+        assert_eq!(fell(&late, &old), ["preconditions.firstTryRate", "postconditions.rate"]);
+    }
+
+    #[test]
+    fn runs_are_grouped_by_day_site_and_task() {
+        let read = |more: Value| {
+            let mut header = header("a");
+            header.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            match entries(&[header]).remove(0).unwrap() {
+                Entry::Header(header) => header,
+                other => panic!("{other:?}"),
+            }
+        };
+        let case = json!({ "id": "a", "suite": "shop", "name": "pays", "attempt": 1, "part": "steps" });
+        let of_case =
+            read(json!({ "tsMs": 1_764_288_000_000_u64 - 1, "url": "https://shop.test:8443/a?b=1", "case": case }));
+        assert_eq!(By::Day.group(&of_case), "2025-11-27");
+        assert_eq!(By::Site.group(&of_case), "https://shop.test:8443");
+        assert_eq!(By::Task.group(&of_case), "pays");
+        let of_task = read(json!({ "task": format!("buy {}", "x".repeat(500)), "url": "file:///tmp/a.html" }));
+        assert_eq!((By::Site.group(&of_task), By::Task.group(&of_task).chars().count()), ("file:".to_owned(), 200));
+        let bare = read(json!({ "url": "no URL" }));
+        assert_eq!([By::Site, By::Task].map(|by| by.group(&bare)), ["(none)", "(none)"]);
+    }
+
+    #[test]
+    fn groups_are_labelled_and_each_metric_is_announced_once() {
+        let (all, hostile) = (sample().summary(), "a\"b\\\n# TYPE x gauge");
+        let text = to_prometheus(&all, Some((By::Task, &[(hostile.to_owned(), all.clone())])));
+        assert!(text.contains("\ncuebook_runs{result=\"ok\"} 1\n"), "{text}");
+        let line = "\ncuebook_runs{task=\"a\\\"b\\\\\\n# TYPE x gauge\",result=\"ok\"} 1\n";
+        assert!(text.contains(line), "{line} in {text}");
+        let announced = text.lines().filter(|line| line.starts_with("# TYPE cuebook_runs ")).count();
+        assert_eq!(announced, 1, "{text}");
+    }
+
     #[test]
     fn prometheus_reads_the_text() {
-        let text = sample().summary().to_prometheus();
+        let text = to_prometheus(&sample().summary(), None);
         for line in [
             "cuebook_runs{result=\"cutOff\"} 1",
             "cuebook_rate_ratio{rate=\"plans.validity\"} 0.5",

@@ -19,6 +19,8 @@ pub struct Summary {
     pub repairs: Repairs,
     /// Postconditions, without those that held before the step.
     pub postconditions: Postconditions,
+    /// Attempts of steps, whatever their verb.
+    pub steps: Steps,
     /// Cost of the runs that ended well.
     pub success: Cost,
     /// Tokens that models read and wrote, in all runs, by model; the first 50 names.
@@ -129,8 +131,22 @@ pub struct Postconditions {
     pub held: u64,
     /// Share of `held` in `judged`.
     pub rate: Option<f64>,
+    /// Of `judged`, those that the plan states; the others were added by the check.
+    pub stated: u64,
+    /// Of `stated`, those that had not come true when the wait for them ended.
+    pub timed_out: u64,
+    /// Share of `timed_out` in `stated`.
+    pub timeout_rate: Option<f64>,
     /// From the input to the verdict, in milliseconds.
     pub latency_ms: Quantiles,
+}
+
+/// Attempts of steps, whatever their verb.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Steps {
+    /// How long an attempt took, in milliseconds.
+    pub duration_ms: Quantiles,
 }
 
 /// Cost of the runs that ended well.
@@ -277,16 +293,54 @@ pub(super) fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
+/// One number that says how reliable or how fast runs are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Its path in the summary, such as `runs.successRate`.
+    pub name: &'static str,
+    /// The unit, and which direction is worse.
+    pub measure: Measure,
+    /// A share from 0 to 1, or milliseconds; `None` if nothing was counted.
+    pub value: Option<f64>,
+    /// Of `count`, those that the share counts; for a latency, its milliseconds.
+    pub amount: u64,
+    /// Number of things that were counted.
+    pub count: u64,
+}
+
+/// Unit of a rate, and which direction is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Measure {
+    /// A share of successes: less is worse.
+    Successes,
+    /// A share of failures: more is worse.
+    Failures,
+    /// A 90th percentile in milliseconds: more is worse.
+    Milliseconds,
+}
+
 impl Summary {
-    /// The rates that say how reliable runs are, by the names that they have in this document. More is better.
+    /// The rates that say how reliable and how fast runs are, by the names that they have in this document.
     #[must_use]
-    pub fn rates(&self) -> [(&'static str, Option<f64>); 5] {
+    pub fn rates(&self) -> [Rate; 8] {
+        use Measure::{Failures, Milliseconds, Successes};
+        let Self { runs, plans, preconditions: pre, repairs, postconditions: post, steps, .. } = self;
+        let rate = |name, measure, value, amount, count| Rate { name, measure, value, amount, count };
+        let latency = |name, took: Quantiles| {
+            let p90 = share(took.p90, 1).filter(|_| took.count > 0);
+            rate(name, Milliseconds, p90, took.p90, took.count)
+        };
+        let outputs = plans.valid + plans.invalid;
         [
-            ("runs.successRate", self.runs.success_rate),
-            ("plans.validity", self.plans.validity),
-            ("preconditions.firstTryRate", self.preconditions.first_try_rate),
-            ("repairs.recoveryRate", self.repairs.recovery_rate),
-            ("postconditions.rate", self.postconditions.rate),
+            rate("runs.successRate", Successes, runs.success_rate, runs.ok, runs.total),
+            rate("plans.validity", Successes, plans.validity, plans.valid, outputs),
+            rate("preconditions.firstTryRate", Successes, pre.first_try_rate, pre.satisfied, pre.steps),
+            rate("repairs.recoveryRate", Successes, repairs.recovery_rate, repairs.recovered, repairs.needed),
+            rate("postconditions.rate", Successes, post.rate, post.held, post.judged),
+            rate("postconditions.timeoutRate", Failures, post.timeout_rate, post.timed_out, post.stated),
+            latency("postconditions.latencyMs.p90", post.latency_ms),
+            latency("steps.durationMs.p90", steps.duration_ms),
         ]
     }
 }
