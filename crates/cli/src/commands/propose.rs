@@ -23,7 +23,7 @@ use cuebook_grammar::locator::Locator;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::{Gate, Policy};
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::one_line;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::risk;
@@ -91,7 +91,7 @@ async fn proposed(args: &ProposeArgs, output: Output) -> Result<(), Refusal> {
         return Err(Refusal::unusable(ErrorCode::CannotWrite, message));
     }
     let until = Instant::now() + args.time_limit;
-    let policy = ground::policy(&args.policy, &[], Some(&args.url))?.gating(Gate::Effects);
+    let policy = ground::policy(&args.policy, &[], Some(&args.url))?.only_reading();
     let mut signals = Signals::listen();
     let tab = signals.guard(open_under(policy.clone(), &args.browser, &args.containment, STARTING)).await?;
     let found = signals.guard(explore(&tab, args, policy, until, output)).await;
