@@ -72,7 +72,7 @@ struct Proposal {
     forms: Vec<(String, String)>,
 }
 
-/// What was found, and what was not looked at.
+/// Proposed cases, and notes on what was left out.
 struct Found {
     cases: Vec<Proposal>,
     notes: Vec<String>,
@@ -388,7 +388,7 @@ fn forms(page: &Observation) -> Vec<(String, String)> {
     forms.into_iter().take(5).filter_map(narrative).collect()
 }
 
-/// The suite file.
+/// The text of the suite file.
 fn written(start: &str, found: &Found) -> String {
     let origin = Url::parse(start).map_or_else(|_| start.to_owned(), |url| url.origin().ascii_serialization());
     let mut text = format!(

@@ -14,7 +14,7 @@ use crate::model::rows::{FrameWalk, Row, RowPlace};
 
 /// The most elements of a frame.
 const ELEMENTS: usize = 300;
-/// What is known of a document without a walk.
+/// Facts about a document that need no walk.
 const DOCUMENT: &str = "(cb) => ({
     url: String(globalThis.location?.href ?? '').slice(0, 2000),
     origin: String(globalThis.origin).slice(0, 300),
