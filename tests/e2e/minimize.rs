@@ -80,7 +80,7 @@ fn a_failure_is_reduced_to_what_it_needs_and_its_folder_shows_it() -> Result<()>
     let requested: Vec<_> = har["log"]["entries"].as_array().into_iter().flatten().collect();
     let urls: Vec<&str> = requested.iter().filter_map(|entry| entry["request"]["url"].as_str()).collect();
     assert_eq!(urls, [format!("{}/", site.origin), format!("{}/save", site.origin)]);
-    assert_eq!(requested[1]["response"]["content"]["text"], "full", "{har:#}");
+    assert!(requested[1]["response"]["content"]["text"].as_str().is_some_and(|body| body.ends_with("full")), "{har:#}");
     let files = fs::read_dir(&repro)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let pictures: Vec<String> =
         files.collect::<Result<Vec<_>>>()?.into_iter().filter(|it| it.ends_with(".png")).collect();

@@ -419,8 +419,9 @@ async fn a_secret_is_not_typed_into_a_search_box_or_stated_in_the_clear() -> Res
         "pw.value = \"CANARY-7f3a\"\nelsewhere.value = \"CANARY-7f3a\"\nelsewhere.origins = [\"https://a.test\"]\n";
     let into = |target: &str, name: &str| json!([{ "type": "type", "targetRef": target, "credentialRef": name }]);
     let clear = json!([{ "type": "type", "targetRef": "search", "text": "CANARY-7f3a" }]);
-    let cases =
-        [(into("search", "pw"), "secretScope"), (into("password", "elsewhere"), "secretScope"), (clear, "rawSecret")];
+    // Where the check cannot know what page a step is on, it is refused when it runs.
+    let later = json!([{ "type": "reload" }, into("password", "elsewhere")[0]]);
+    let cases = [(into("search", "pw"), "secretScope"), (later, "secretScope"), (clear, "rawSecret")];
     for (steps, rule) in cases {
         let (sent, ended, _) = typed(secrets, steps, None).await?;
         assert_eq!((ended.code, sent.len()), (4, 0), "{ended:?}");

@@ -372,7 +372,7 @@ pub(crate) struct ProposeArgs {
     /// Page to start on; its origin is allowed. Its links are followed, and nothing is typed, clicked or sent
     #[arg(value_parser = url_parser())]
     pub(crate) url: String,
-    /// The most cases
+    /// Upper bound of the number of cases
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) max: u32,
     /// File to write the suite to, which must not exist [default: standard output]

@@ -240,7 +240,7 @@ structs! {
     LiveText { kind, text, }
     Stated { name, price, currency, author, date, }
     Sketch { page_type, description, language, stated, landmarks, headings, live, modal, challenge, empty, }
-    Truncation { candidates, elements, frames, off_view, keyboard, texts, }
+    Truncation { candidates, elements, frames, off_view, keyboard, texts, accessible, }
     TextLine { kind, level, cells, more, before, frame, placement, behind, }
     Delta { since, came, went, changed, }
     Observation {

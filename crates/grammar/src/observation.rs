@@ -259,6 +259,9 @@ pub struct Truncation {
     pub keyboard: u64,
     /// Lines of text beyond the bound.
     pub texts: u64,
+    /// Frames in which the script failed: of their elements, role and name are known from the accessibility tree alone.
+    #[serde(skip_serializing_if = "is_default")]
+    pub accessible: u64,
 }
 
 words! {

@@ -244,6 +244,8 @@ pub struct Policy {
     volatile: VolatileParts,
     /// On each origin; absent: no limit.
     rate: Rate,
+    /// `true` if requests that may change something are denied.
+    only_reads: bool,
     /// Origins that secrets are bound to, as far as they are known.
     secrets: BTreeMap<CredentialRef, Vec<String>>,
 }
@@ -287,6 +289,7 @@ impl Policy {
             permissions: Vec::new(),
             volatile: VolatileParts { query: Vec::new(), body: Vec::new() },
             rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
+            only_reads: false,
             secrets: BTreeMap::new(),
         }
     }
@@ -453,6 +456,13 @@ impl Policy {
     pub fn lowered_to(&self, wanted: Option<Profile>) -> Self {
         let profile = wanted.map_or(self.profile, |wanted| wanted.min(self.profile));
         Self { profile, ..self.clone() }
+    }
+
+    /// Denies every request of a page that may change something, whatever a rule says: all but `GET`, `HEAD` and `OPTIONS`.
+    #[must_use]
+    pub fn only_reading(mut self) -> Self {
+        self.only_reads = true;
+        self.gating(Gate::Effects)
     }
 
     /// States that the fields of a secret are on these origins only, such as `https://shop.test`. The check of a plan then

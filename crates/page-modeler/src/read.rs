@@ -55,7 +55,8 @@ enum Part {
     Candidate { id: u64 },
 }
 
-/// Adds the text of the frames that were observed last. A frame that does not answer has none.
+/// Adds the text of the frames that were observed last. A frame that does not answer, or in which the script fails, has
+/// none.
 ///
 /// # Errors
 /// [`ModelError::Probe`] of the main frame.
@@ -81,7 +82,7 @@ pub(crate) async fn read(
     for (frame, spot, ids, answer) in answers {
         let reading = match answer {
             Ok(reading) => reading,
-            Err(error) if frame == 0 => return Err(error.into()),
+            Err(error) if frame == 0 && !matches!(error, ProbeError::Script { .. }) => return Err(error.into()),
             Err(_) => continue,
         };
         beyond += reading.beyond;

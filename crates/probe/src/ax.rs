@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use cuebook_cdp::protocol::browser_protocol::accessibility::GetPartialAxTreeParams;
+use cuebook_cdp::protocol::browser_protocol::accessibility::{GetFullAxTreeParams, GetPartialAxTreeParams};
 use cuebook_cdp::protocol::browser_protocol::dom::BackendNodeId;
-use cuebook_cdp::wire::accessibility::{AxNode, AxTree};
+use cuebook_cdp::wire::accessibility::{AxNode, AxProperty, AxTree};
+use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::NodeKey;
 use cuebook_grammar::role::Role;
 
 use crate::error::ProbeError;
 use crate::probe::Probe;
+use crate::world::ProbeWorld;
 
 /// An element in the browser's accessibility tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,48 @@ pub struct AxFacts {
     /// Assistive technology skips it.
     pub ignored: bool,
 }
+
+/// An element that can be acted on, as the accessibility tree has it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AxElement {
+    /// Key of its node.
+    pub key: NodeKey,
+    /// Its role, one that people act on.
+    pub role: Role,
+    /// Accessible name, at most 2,000 characters; never empty.
+    pub name: String,
+    /// `true` if it cannot be used.
+    pub disabled: bool,
+    /// Its box in the frame's viewport.
+    pub rect: Rect,
+}
+
+/// Roles that people act on.
+const ACTED_ON: [Role; 16] = [
+    Role::Button,
+    Role::Link,
+    Role::TextBox,
+    Role::SearchBox,
+    Role::ComboBox,
+    Role::ListBox,
+    Role::Option,
+    Role::Checkbox,
+    Role::Radio,
+    Role::Switch,
+    Role::Slider,
+    Role::SpinButton,
+    Role::Tab,
+    Role::MenuItem,
+    Role::MenuItemCheckbox,
+    Role::MenuItemRadio,
+];
+/// Number and box of each node, in hundredths of a pixel.
+const NUMBERS: &str = "(cb, ...told) => told.flatMap((node, i) => {
+    if (i % 2) return [];
+    const { x, y, width, height } = cb.boxOf(node);
+    return [[told[i + 1], cb.idOf(node), ...[x, y, width, height].map((n) => Math.round(n * 100) / 100)]];
+})";
 
 /// Requests in flight at once.
 const WINDOW: usize = 128;
@@ -58,6 +102,43 @@ impl Probe {
             }
         }
         Ok(names)
+    }
+
+    /// The named elements of a document that people act on, in its order, at most `limit`, by the browser's
+    /// accessibility tree alone. Costs the whole tree, and a round trip for the nodes that are kept.
+    ///
+    /// # Errors
+    /// [`ProbeError`]
+    pub async fn accessible(
+        &self,
+        world: &ProbeWorld,
+        limit: usize,
+        until: Instant,
+    ) -> Result<Vec<AxElement>, ProbeError> {
+        let frame = cuebook_cdp::protocol::browser_protocol::page::FrameId::new(world.frame().as_str());
+        let params = GetFullAxTreeParams { frame_id: Some(frame), ..GetFullAxTreeParams::default() };
+        let reply = world.world().session().request(params, until).await?;
+        let tree: AxTree<'_> = reply.parse()?;
+        let is_disabled = |node: &AxNode<'_>| {
+            let is_set =
+                |it: &AxProperty<'_>| it.name == "disabled" && it.value.value.is_some_and(|it| it.get() == "true");
+            node.properties.iter().any(is_set)
+        };
+        let mut found: Vec<(i64, Role, String, bool)> = Vec::new();
+        for node in tree.nodes.iter().filter(|node| !node.ignored) {
+            let AxFacts { role: Some(role), name, .. } = facts(node) else { continue };
+            let Some(backend) = node.backend_dom_node_id else { continue };
+            if ACTED_ON.contains(&role) && !name.is_empty() && found.len() < limit {
+                found.push((backend, role, name, is_disabled(node)));
+            }
+        }
+        let told: Vec<_> = found.iter().zip(0_u32..).map(|((backend, ..), index)| (*backend, index.into())).collect();
+        let numbers: Vec<(usize, u64, f64, f64, f64, f64)> = world.adopt_each(&told, NUMBERS, until).await?;
+        let element = |(index, node, x, y, width, height): (usize, u64, f64, f64, f64, f64)| {
+            let (_, role, name, disabled) = found.get(index)?.clone();
+            Some(AxElement { key: world.key(node), role, name, disabled, rect: Rect { x, y, width, height } })
+        };
+        Ok(numbers.into_iter().filter_map(element).collect())
     }
 
     async fn names_in_document(

@@ -33,7 +33,7 @@ mod world;
 
 pub use aria::{ARIA, AriaLimits, AriaTree};
 pub use ask::Ask;
-pub use ax::AxFacts;
+pub use ax::{AxElement, AxFacts};
 pub use error::ProbeError;
 pub use innermost::innermost;
 pub use locate::{Located, Match};

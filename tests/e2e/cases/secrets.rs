@@ -40,6 +40,11 @@ fn s42_s45_a_secret_stays_on_its_origin_where_a_run_may_act_elsewhere() -> Resul
     ensure!(own.code == 0, "the control: {own:?}");
     let elsewhere = format!("{}/login", shop.second_origin());
     let steps = json!([{ "type": "navigate", "url": elsewhere }, typed("password")]);
+    let checked = exec(&shop, &steps, &["--allow", shop.second_origin()])?;
+    ensure!(checked.code == 4 && checked.json()?["error"]["violations"][0]["rule"] == "secretScope", "{checked:?}");
+    // The plan says that it may be led elsewhere: the secret is refused at its step.
+    let leads = json!([{ "kind": "urlMatches", "pattern": "login" }]);
+    let steps = json!([{ "type": "navigate", "url": elsewhere, "post": leads }, typed("password")]);
     let refused = exec(&shop, &steps, &["--allow", shop.second_origin()])?;
     ensure!(refused.code == 4, "{refused:?}");
     let report = refused.json()?;

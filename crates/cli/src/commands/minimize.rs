@@ -415,7 +415,7 @@ fn write_folder(
     fs::write(&path, page).map_err(|error| cannot_write(&path, &error))
 }
 
-/// What a replay that failed requested, and its pictures.
+/// Writes the requests of a replay that failed, and its pictures.
 fn write_evidence(folder: &Path, failed: &RunDir, scratch: &Path) -> Result<(), Refusal> {
     let out = scratch.join("har");
     let options = Options { format: Format::Har, redaction: Redaction::None, out: out.clone(), rewrite: false };

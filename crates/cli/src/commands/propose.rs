@@ -23,7 +23,7 @@ use cuebook_grammar::locator::Locator;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, StepOutcome};
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::policy::{Gate, Policy};
+use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::one_line;
 use cuebook_grammar::report::{ErrorCode, RunError, RunResult};
 use cuebook_grammar::risk;
@@ -72,7 +72,7 @@ struct Proposal {
     forms: Vec<(String, String)>,
 }
 
-/// What was found, and what was not looked at.
+/// Proposed cases, and notes on what was left out.
 struct Found {
     cases: Vec<Proposal>,
     notes: Vec<String>,
@@ -91,7 +91,7 @@ async fn proposed(args: &ProposeArgs, output: Output) -> Result<(), Refusal> {
         return Err(Refusal::unusable(ErrorCode::CannotWrite, message));
     }
     let until = Instant::now() + args.time_limit;
-    let policy = ground::policy(&args.policy, &[], Some(&args.url))?.gating(Gate::Effects);
+    let policy = ground::policy(&args.policy, &[], Some(&args.url))?.only_reading();
     let mut signals = Signals::listen();
     let tab = signals.guard(open_under(policy.clone(), &args.browser, &args.containment, STARTING)).await?;
     let found = signals.guard(explore(&tab, args, policy, until, output)).await;
@@ -388,7 +388,7 @@ fn forms(page: &Observation) -> Vec<(String, String)> {
     forms.into_iter().take(5).filter_map(narrative).collect()
 }
 
-/// The suite file.
+/// The text of the suite file.
 fn written(start: &str, found: &Found) -> String {
     let origin = Url::parse(start).map_or_else(|_| start.to_owned(), |url| url.origin().ascii_serialization());
     let mut text = format!(

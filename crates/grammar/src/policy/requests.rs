@@ -449,6 +449,10 @@ impl Policy {
             return RequestVerdict::Deny(Denied { rule: Rule::Unparsable, message });
         };
         let is_safe = ["GET", "HEAD", "OPTIONS"].iter().any(|safe| safe.eq_ignore_ascii_case(method));
+        if self.only_reads && !is_safe {
+            let message = format!("{} {} may change something", excerpt(method, 20), excerpt(url, 200));
+            return RequestVerdict::Deny(Denied { rule: Rule::Request, message });
+        }
         let asks = gated && !is_safe;
         let denied = |rule: &RequestRule| {
             let message = format!("a rule for {} denies {} {}", rule.text, excerpt(method, 20), excerpt(url, 200));
@@ -580,6 +584,15 @@ mod tests {
         assert!(!gates(Profile::Auto, Author::Model) && !gates(Profile::SemiAuto, Author::Operator));
         let stated = |gate| Policy::new(Profile::SemiAuto).gating(gate).gates_effects(Author::Operator);
         assert!(stated(Gate::Effects) && !stated(Gate::Off));
+    }
+
+    #[test]
+    fn a_policy_that_only_reads_denies_what_may_change_something_whatever_a_rule_says() {
+        let policy = policy(json!([{ "url": "https://shop.test/collect", "do": "allow" }])).unwrap().only_reading();
+        assert_eq!(verdict(&policy, "GET", "https://shop.test/collect"), "allow");
+        assert_eq!(verdict(&policy, "POST", "https://shop.test/collect"), "request");
+        assert_eq!(verdict(&policy, "DELETE", "https://other.test/"), "request");
+        assert!(policy.gates_effects(Author::Operator), "the browser holds them");
     }
 
     #[test]

@@ -202,6 +202,7 @@ pub(super) fn left_out(observation: &Observation, unwritten: usize, unread: usiz
         (truncated.texts + unread as u64, "line", "of text beyond the budget"),
         (truncated.elements, "element", "not looked at"),
         (truncated.frames, "frame", "not entered"),
+        (truncated.accessible, "frame", "known by roles and names only"),
     ];
     let plural = |count: u64| if count == 1 { "" } else { "s" };
     let parts: Vec<String> = counts

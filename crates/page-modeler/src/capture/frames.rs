@@ -18,7 +18,7 @@ use super::captured::{Captured, CapturedFrame};
 use super::listeners::ListenerCache;
 use super::listeners::Place;
 use super::walk_cache::WalkCache;
-use super::{closed_roots, overlays};
+use super::{accessible, closed_roots, overlays};
 use crate::model::candidates::Placed;
 use crate::model::clean;
 use crate::model::rows::FrameWalk;
@@ -156,6 +156,7 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
         captured.truncated.elements += frame.walk.unwalked;
         captured.truncated.off_view += frame.walk.off_view;
         captured.truncated.keyboard += frame.walk.keyboard;
+        captured.truncated.accessible += u64::from(frame.walk.accessible);
         let places = std::mem::take(&mut frame.walk.places);
         for (row, place) in std::mem::take(&mut frame.walk.rows).into_iter().zip(places) {
             let rect = frame.placement.rect(place.rect);
@@ -175,20 +176,41 @@ fn place_rows(captured: &mut Captured, scope: Scope, bounds: Bounds) {
     }
 }
 
+/// Walks a frame; where the script fails, the accessibility tree takes its place.
 async fn walk(
     probe: &Probe,
     frame: &Frame,
     scope: Scope,
     bounds: Bounds,
-    (walks, listeners): (&WalkCache, &ListenerCache),
+    caches: (&WalkCache, &ListenerCache),
     until: Instant,
 ) -> Result<(ProbeWorld, FrameWalk, Renamed), ProbeError> {
     let place = if frame.is_session_root { Place::SessionRoot } else { Place::Inner };
     let world = probe.world(&frame.id, until).await?;
-    if listeners.is_new(&world) {
-        listeners.pass_on(&world, place, None, until).await?;
+    match walk_by_script(probe, &world, place, scope, bounds, caches, until).await {
+        Ok((walk, renamed)) => Ok((world, walk, renamed)),
+        Err(ProbeError::Script { text }) => {
+            tracing::warn!(text, "the accessibility tree takes the place of a walk");
+            let walk = accessible::walk(probe, &world, until).await?;
+            Ok((world, walk, Renamed::All))
+        }
+        Err(error) => Err(error),
     }
-    let mut last = walks.last(&world, scope).cloned();
+}
+
+async fn walk_by_script(
+    probe: &Probe,
+    world: &ProbeWorld,
+    place: Place,
+    scope: Scope,
+    bounds: Bounds,
+    (walks, listeners): (&WalkCache, &ListenerCache),
+    until: Instant,
+) -> Result<(FrameWalk, Renamed), ProbeError> {
+    if listeners.is_new(world) {
+        listeners.pass_on(world, place, None, until).await?;
+    }
+    let mut last = walks.last(world, scope).cloned();
     let mut renamed = Renamed::Rows(Vec::new());
     let began = Instant::now();
     // Later walks find more of the page; the first one is enough to answer with.
@@ -212,14 +234,14 @@ async fn walk(
         let mut news = 0;
         if turn + 1 < NESTING && Instant::now() < enough {
             if !walk.suspects.is_empty() {
-                news += closed_roots::register(&world, &walk.suspects, until).await?;
+                news += closed_roots::register(world, &walk.suspects, until).await?;
             }
-            if listeners.is_due(&world, walk.elements) {
-                news += listeners.pass_on(&world, place, Some(walk.elements), until).await?;
+            if listeners.is_due(world, walk.elements) {
+                news += listeners.pass_on(world, place, Some(walk.elements), until).await?;
             }
         }
         if news == 0 {
-            return Ok((world, walk, renamed));
+            return Ok((walk, renamed));
         }
         last = Some(walk);
     }

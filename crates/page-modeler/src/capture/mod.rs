@@ -1,5 +1,6 @@
 //! The wire's half: one walk per frame, coordinates in the tab, the browser's own words.
 
+mod accessible;
 mod answer;
 mod bounds;
 mod captured;

@@ -18,7 +18,7 @@ pub(super) fn nearest_candidate(modeler: &LivePageModeler, page: &PageId, world:
     modeler.candidate_at(page, &world.key(node)).map_or(Value::Null, |id| Value::String(id.to_string()))
 }
 
-/// Answer of one frame.
+/// Answer of one frame, and the frame.
 pub(super) struct FrameAnswer {
     pub(super) world: ProbeWorld,
     pub(super) text: String,

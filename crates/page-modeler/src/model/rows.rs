@@ -151,6 +151,8 @@ pub struct FrameWalk {
     pub title: String,
     /// The status that a server sent with it; 0 where none did.
     pub status: u16,
+    /// The script failed in it: its rows are from the accessibility tree.
+    pub accessible: bool,
     /// Nothing is visible in it.
     pub empty: bool,
     /// The frame's own viewport.

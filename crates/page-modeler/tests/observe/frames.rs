@@ -1,7 +1,8 @@
 //! Frames, same-process and out-of-process, at any depth.
 
-use cuebook_grammar::candidate::Placement;
-use cuebook_grammar::observation::Scope;
+use cuebook_grammar::candidate::{Candidate, Placement};
+use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::render::{TextOptions, text};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{Ask, Probe};
 
@@ -68,4 +69,35 @@ async fn candidates_of_frames_have_the_tabs_coordinates() {
             assert_eq!(located.unique().map(|found| &found.key), Some(&key), "{} by {locator}", candidate.title());
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_script_fails_the_accessibility_tree_takes_its_place() {
+    let port = serve(vec![
+        ("/", "<title>Shop</title><button>Save</button><iframe src='/inner' width=300 height=100></iframe>".to_owned()),
+        ("/inner", "<a href=/x>Terms</a><button disabled>Send</button><label>Mail <input></label><p>Text".to_owned()),
+    ]);
+    let mut stage = Stage::at(&format!("http://127.0.0.1:{port}/")).await;
+    let whole = stage.observe(Scope::Full).await;
+    let lines = |seen: &Observation| seen.candidates.iter().map(Candidate::title).collect::<Vec<_>>();
+    let all = ["button \"Save\"", "link \"Terms\"", "button \"Send\"", "textbox \"Mail\""];
+    assert_eq!((lines(&whole), whole.truncated), (all.map(str::to_owned).to_vec(), None));
+    let probe = Probe::attach(stage.page.clone(), DigestKey::new([5; 32]), until()).await.unwrap();
+    for (broken, number) in stage.page.frames().iter().rev().zip(1..) {
+        let world = probe.world(&broken.id, until()).await.unwrap();
+        let fails = "(cb) => { cb.walk.run = () => { throw new Error('broken') } }";
+        world.call::<serde_json::Value>(fails, &[], until()).await.unwrap();
+        let seen = stage.observe(Scope::Full).await;
+        assert_eq!(lines(&seen), all);
+        assert_eq!(seen.truncated.unwrap().accessible, number);
+        let send = named(&seen, "Send");
+        assert!(
+            send.states.disabled && send.frame == 1 && send.about.is_none() && !send.locators.is_empty(),
+            "{send:?}"
+        );
+        assert_eq!(send.rect, named(&whole, "Send").rect);
+        assert!(text(&seen, &TextOptions::default()).contains("known by roles and names only"));
+    }
+    let seen = stage.observe(Scope::View).await;
+    assert_eq!((seen.title.as_str(), seen.viewport.width), ("Shop", whole.viewport.width));
 }

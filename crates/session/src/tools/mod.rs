@@ -79,6 +79,10 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 32);
+        let extract = ToolSet::Core.tools().into_iter().find(|spec| spec.name == "browser_extract").unwrap();
+        let example = extract.arguments[0].about.split_once("such as ").unwrap().1;
+        let schema: Value = serde_json::from_str(example).unwrap();
+        assert_eq!(schema["properties"]["price"]["type"], "number");
     }
 
     fn steps(tool: &str, sent: Value) -> Result<Vec<Value>, String> {
