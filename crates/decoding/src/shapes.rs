@@ -38,6 +38,7 @@ pub(super) enum Page {
 
 /// Members of actions and steps that no model writes, and why.
 pub const UNWRITTEN: &[(&str, &str, &str)] = &[
+    ("*", "undo", "a planner is told what leads back, and may plan it"),
     ("navigate", "status", "for operators who expect an error"),
     ("scrollUntil", "targetRef", "what was observed is there: `scroll` brings it into view"),
     ("hover", "modifiers", "for operators"),
