@@ -45,7 +45,9 @@ const pathsTo = (found) => {
   return { css, xpath };
 };
 
+/** Nothing of what is no element, such as the document that a pane scrolls. */
 export const selectorsOf = (found) => {
+  if (!isElement(found)) return undefined;
   const stated = (name) => cb.cut(attr(found, name) ?? "", MOST) || undefined;
   const text = cb.isSensitive(found) || cb.isEditingHost(found) ? "" : cb.shortText(cb.textHead(found), MOST);
   const { x, y, width, height } = boxOf(found);

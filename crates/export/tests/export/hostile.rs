@@ -1,7 +1,7 @@
 //! Whatever a log says, an export ends, and what it writes is well formed.
 
 use cuebook_datalayer::RunDir;
-use cuebook_export::{Format, Options, Redaction, export};
+use cuebook_export::{ExportError, Format, Options, Redaction, export};
 use cuebook_grammar::arbitrary::any;
 use cuebook_grammar::record::RECORD_VERSION;
 use cuebook_grammar::step::Step;
@@ -73,7 +73,11 @@ proptest! {
             for redaction in Redaction::ALL {
                 let out = runs.out(&format!("{}-{}", format.as_str(), redaction.as_str()));
                 let options = Options { format, redaction, out: out.clone(), rewrite: false };
-                let exported = export(&found, &options, &mut |_, _| {}).unwrap();
+                let exported = match export(&found, &options, &mut |_, _| {}) {
+                    // It needs its texts.
+                    Err(ExportError::Redaction { .. }) if format == Format::Recording => continue,
+                    exported => exported.unwrap(),
+                };
                 for (name, bytes) in files(&out) {
                     if name.ends_with(".jsonl") {
                         let lines = std::str::from_utf8(&bytes).unwrap().lines();

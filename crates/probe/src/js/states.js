@@ -149,7 +149,8 @@ export const receivesSecret = (element) => {
 export const secretFields = () => Array.from(receivers).filter(isConnected);
 /** The fields that no picture may show: those, and those whose text is a secret by what they are and can be read. */
 export const unpictured = () => {
-  const isRead = (element) => !receivers.has(element) && !hidesText(element) && isSensitive(element) && valueOf(element);
+  const isRead = (element) =>
+    !receivers.has(element) && !hidesText(element) && isSensitive(element) && valueOf(element);
   return [...secretFields(), ...byCss("input, textarea, [contenteditable], [role=textbox]").filter(isRead)];
 };
 /**
