@@ -14,16 +14,27 @@ use crate::model::rows::{FrameWalk, Row, RowPlace};
 
 /// The most elements of a frame.
 const ELEMENTS: usize = 300;
-/// Facts about a document that need no walk.
-const DOCUMENT: &str = "(cb) => ({
-    url: String(globalThis.location?.href ?? '').slice(0, 2000),
-    origin: String(globalThis.origin).slice(0, 300),
-    title: cb.shortText(cb.title(document), 200),
-    viewport: {
-        width: innerWidth, height: innerHeight, scrollX, scrollY, pageWidth: innerWidth, pageHeight: innerHeight,
-        devicePixelRatio,
-    },
-})";
+/// Facts about a document that need no walk: address, title, viewport, and the frames in it, the first 100.
+const DOCUMENT: &str = "(cb) => {
+    const wayTo = (element) => {
+        const parts = [];
+        for (let at = element; at && at !== cb.rootElement(); at = cb.parentNode(at))
+            parts.unshift(`:nth-child(${Array.from(cb.elementChildren(cb.parentNode(at))).indexOf(at) + 1})`);
+        return [':root', ...parts].join(' > ');
+    };
+    const frames = Array.from(cb.queryAll(document, 'iframe,frame')).slice(0, 100);
+    const owner = (element) => ({ ...cb.ownerBox(element), css: wayTo(element) });
+    return {
+        url: String(globalThis.location?.href ?? '').slice(0, 2000),
+        origin: String(globalThis.origin).slice(0, 300),
+        title: cb.shortText(cb.title(document), 200),
+        viewport: {
+            width: innerWidth, height: innerHeight, scrollX, scrollY, pageWidth: innerWidth, pageHeight: innerHeight,
+            devicePixelRatio,
+        },
+        owners: Object.fromEntries(frames.map((frame) => [cb.idOf(frame), owner(frame)])),
+    };
+}";
 
 pub(super) async fn walk(probe: &Probe, world: &ProbeWorld, until: Instant) -> Result<FrameWalk, ProbeError> {
     let mut walk: FrameWalk = world.call(DOCUMENT, &[], until).await?;
