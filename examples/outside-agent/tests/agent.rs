@@ -136,6 +136,7 @@ fn record(step: &BoundStep, step_index: u32, success: StepSuccess) -> StepRecord
         post_facts: success.evidence.post_facts,
         effects: success.evidence.effects,
         target_box: success.evidence.target_box,
+        selectors: success.evidence.selectors,
         artifacts: Vec::new(),
         result: StepResult::Ok,
         failure: None,
