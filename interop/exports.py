@@ -83,12 +83,22 @@ def record(options: argparse.Namespace, origin: str, runs: Path) -> None:
             raise HarnessError(f"{arguments[0]}: {answer.why()}")
 
 
+def record_more(options: argparse.Namespace, origin: str, runs: Path) -> None:
+    """The login in words once more, and a click on another page: what a search for like pages is to tell apart."""
+    for words, page in (('log in as "user@example.com" with password "hunter2"', "login"), ('click "Save draft"', "toast")):
+        arguments = ["run", words, "--url", f"{origin}/{page}", "--planner", "lexical", "--out", str(runs), "--json"]
+        answer = run_cuebook(options.cuebook, arguments, options.chrome, RUN_LIMIT)
+        if answer.exit_code != 0:
+            raise HarnessError(f"run: {answer.why()}")
+
+
 def read(options: argparse.Namespace, out: Path, origin: str) -> list[list[str]]:
     """What each reader saw, a row each."""
     python, node = python_with_readers(), node_with_playwright()
     rows = []
     for command in (
         [str(python), str(HERE / "read_exports.py"), str(out)],
+        [str(python), str(HERE / "search_vectors.py"), str(out)],
         [str(python), str(HERE / "store_exports.py"), options.cuebook, str(out.parent / "runs"), str(out)],
         ["node", str(HERE / "open_exports.cjs"), str(out), str(node), options.chrome],
     ):
@@ -137,8 +147,12 @@ def main() -> int:
     (work / "out").mkdir(parents=True)
     with built_in_site(options.cuebook) as origin:
         record(options, origin, work / "runs")
-        for name in FORMATS:
-            arguments = ["export", str(work / "runs"), "--to", name, "--redact", "none", "--out", str(work / "out" / name)]
+        record_more(options, origin, work / "more")
+        every = [str(work / "runs"), str(work / "more")]
+        exported = [(name, name, every[:1]) for name in FORMATS]
+        exported += [("vectors", "vectors", every), ("parquet", "candidates-of-vectors", every)]
+        for name, folder, runs in exported:
+            arguments = ["export", *runs, "--to", name, "--redact", "none", "--out", str(work / "out" / folder)]
             answer = run_cuebook(options.cuebook, [*arguments, "--json"], options.chrome, RUN_LIMIT)
             if answer.exit_code != 0:
                 raise HarnessError(f"export to {name}: {answer.why()}")

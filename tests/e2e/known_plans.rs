@@ -61,6 +61,12 @@ fn a_plan_that_worked_is_shown_with_the_pages_ids_and_on_its_origin_only() -> Re
     let request = first_request(&run(&elsewhere, &planner, &["--known-plans", &runs])?)?;
     assert_eq!(request["memory"]["plans"], json!([]));
     assert_eq!(first_request(&run(&shop, &planner, &[])?)?["memory"]["plans"], json!([]));
+
+    // The index that the runs were remembered in forgets them with their folders.
+    let index = shop.runs().join("known-plans.json");
+    assert!(std::fs::read_to_string(&index)?.contains(TASK));
+    ensure!(shop.cuebook(&["prune", &runs, "--keep", "0"])?.code == 0);
+    assert!(!std::fs::read_to_string(&index)?.contains(TASK));
     Ok(())
 }
 

@@ -8,10 +8,11 @@
 //! - A plan is offered only on the origin that it ran on, on a page that is like the one that it was for, and only if each
 //!   of its targets is found there. Its steps name the targets as that page's observation does.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use cuebook_grammar::action::{Action, OptionChoice};
 use cuebook_grammar::candidate::Fingerprint;
@@ -22,10 +23,12 @@ use cuebook_grammar::record::{RecordedTarget, RunResult, StepOrigin, StepRecord,
 use cuebook_grammar::seam::{Exemplar, PlanMemory, Redactor};
 use cuebook_grammar::secret::MASK;
 use cuebook_grammar::step::Step;
-use sha2::{Digest as _, Sha256};
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactStore;
-use crate::error::DataError;
+use crate::embedding::{FUNCTION, sums_of_page};
+use crate::error::{DataError, Doing};
+use crate::lock::{FileLock, replace};
 use crate::log::{Observations, Run};
 use crate::replay::origin;
 use crate::run_dir::RunDir;
@@ -35,6 +38,13 @@ const ALIKE: f64 = 0.5;
 
 /// The most plans that are kept: of more, those that were added last.
 const MAX_PLANS: usize = 2_000;
+
+/// The index of the plans in a folder of runs.
+const INDEX: &str = "known-plans.json";
+/// Its version, and that of what is remembered of a run: an index of another one is made anew.
+const VERSION: u32 = 1;
+/// The most runs that are indexed: the last by name.
+const MAX_RUNS: usize = 5_000;
 
 /// Plans of earlier runs that worked.
 ///
@@ -46,7 +56,8 @@ pub struct KnownPlans {
     redactor: Option<Arc<dyn Redactor>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RememberedPlan {
     origin: String,
     page: SimHash,
@@ -78,27 +89,77 @@ impl KnownPlans {
     /// # Errors
     /// [`DataError`] if the log or an observation cannot be read.
     pub fn add(&mut self, dir: &RunDir) -> Result<(), DataError> {
-        let run = Run::read(&dir.log_path())?;
-        let has_worked = run.end.as_ref().is_some_and(|end| end.result == RunResult::Ok);
-        let Some(task) = run.header.as_ref().and_then(|header| header.task.as_deref()).filter(|_| has_worked) else {
-            return Ok(());
-        };
-        let mut pages = Observations::new(&run.observations, ArtifactStore::new(dir, None));
-        let planned: Vec<&StepRecord> = run.steps.iter().filter(|step| step.origin != StepOrigin::Start).collect();
-        for records in planned.chunk_by(|step, next| continues(step, next)) {
-            let Some(steps) = steps(records, task).filter(|steps| !steps.is_empty()) else { continue };
-            let page = records.iter().find_map(|step| step.observation).map(|id| pages.read(id)).transpose()?.flatten();
-            let Some((page, origin)) = page.and_then(|page| Some((SimHash::of(&page)?, origin(&page.url)?))) else {
-                continue;
-            };
-            self.plans.retain(|known| {
-                (&known.origin, &known.page, &known.task, &known.steps) != (&origin, &page, &task.to_owned(), &steps)
-            });
-            self.plans.push(RememberedPlan { origin, page, task: task.to_owned(), steps });
+        self.add_all(remembered(&Run::read(&dir.log_path())?, dir)?);
+        Ok(())
+    }
+
+    fn add_all(&mut self, plans: Vec<RememberedPlan>) {
+        for plan in plans {
+            self.plans.retain(|known| *known != plan);
+            self.plans.push(plan);
         }
         let surplus = self.plans.len().saturating_sub(MAX_PLANS);
         self.plans.drain(..surplus);
-        Ok(())
+    }
+
+    /// Adds the plans of the last 5,000 runs in a folder, or of the run whose folder it is, as [`Self::add`] does in the
+    /// order of their names. Returns what cannot be read, each with its folder. An index, `known-plans.json` in the folder,
+    /// remembers the plans of each run, so that a log is read once unless it grows; it is made anew if it is damaged, and
+    /// nothing but time is lost where it cannot be written. Blocks; a process that updates the index is waited for.
+    ///
+    /// # Errors
+    /// [`DataError`] if the folder cannot be read, or holds no run.
+    pub fn add_indexed(&mut self, folder: &Path) -> Result<Vec<(RunDir, DataError)>, DataError> {
+        let mut problems = Vec::new();
+        let runs = RunDir::find(&[folder.to_owned()])?;
+        if let [run] = runs.as_slice()
+            && run.path() == folder
+        {
+            problems.extend(self.add(run).err().map(|error| (run.clone(), error)));
+            return Ok(problems);
+        }
+        let path = folder.join(INDEX);
+        // Without a lock, the index may be that of another process, and is whole.
+        let lock = FileLock::wait(&path).ok();
+        let mut index = Index::read(&path);
+        let mut there = BTreeMap::new();
+        let mut is_news = false;
+        for run in runs.iter().rev().take(MAX_RUNS).rev() {
+            let name = run.path().file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let known = name.as_ref().and_then(|name| index.runs.remove(name)).filter(|known| known.is_current(run));
+            let indexed = match known.map_or_else(|| Indexed::of(run).inspect(|_| is_news = true), Ok) {
+                Ok(indexed) => indexed,
+                Err(error) => {
+                    problems.push((run.clone(), error));
+                    continue;
+                }
+            };
+            self.add_all(indexed.plans.clone());
+            there.extend(name.map(|name| (name, indexed)));
+        }
+        // Runs that were removed leave the index.
+        if is_news || !index.runs.is_empty() {
+            Index { runs: there, ..index }.write(&path, lock.as_ref());
+        }
+        Ok(problems)
+    }
+
+    /// Removes the plans of runs that are gone from the index of a folder, if it has one.
+    ///
+    /// # Errors
+    /// [`DataError::Io`] if the index cannot be written.
+    pub fn forget_removed(folder: &Path) -> Result<(), DataError> {
+        let path = folder.join(INDEX);
+        if !path.is_file() {
+            return Ok(());
+        }
+        let forget = || {
+            let lock = FileLock::wait(&path)?;
+            let mut index = Index::read(&path);
+            index.runs.retain(|name, _| folder.join(name).is_dir());
+            index.replace(&path, &lock)
+        };
+        forget().map_err(DataError::io(Doing::Write, &path))
     }
 
     /// Returns the number of known plans.
@@ -117,6 +178,80 @@ impl KnownPlans {
     fn may_show(&self, known: &RememberedPlan) -> bool {
         self.redactor.as_ref().is_none_or(|redactor| redactor.redact(&known.task) == known.task)
     }
+}
+
+/// The plans of the runs in a folder, by the names of their folders.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Index {
+    version: u32,
+    /// The function of the pages' hashes.
+    function: String,
+    runs: BTreeMap<String, Indexed>,
+}
+
+/// A run as it was read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Indexed {
+    /// The length of its log.
+    bytes: u64,
+    plans: Vec<RememberedPlan>,
+}
+
+impl Index {
+    /// Reads an index; an empty one if there is none that this version wrote.
+    fn read(path: &Path) -> Self {
+        let read = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let new = || Self { version: VERSION, function: FUNCTION.to_owned(), runs: BTreeMap::new() };
+        read.filter(|read| (read.version, read.function.as_str()) == (VERSION, FUNCTION)).unwrap_or_else(new)
+    }
+
+    /// Writes the index, if this process has its lock. It is there to save time: what cannot be written is read again.
+    fn write(&self, path: &Path, lock: Option<&FileLock>) {
+        let _ = lock.map(|lock| self.replace(path, lock));
+    }
+
+    fn replace(&self, path: &Path, _: &FileLock) -> io::Result<()> {
+        replace(path, &serde_json::to_vec(self)?)
+    }
+}
+
+impl Indexed {
+    /// Reads a run. One that goes on has no plans yet, and a longer log later.
+    fn of(run: &RunDir) -> Result<Self, DataError> {
+        let bytes = bytes(run)?;
+        Ok(Self { bytes, plans: remembered(&Run::read(&run.log_path())?, run)? })
+    }
+
+    /// `true` if the log, which only grows, has not changed since it was read.
+    fn is_current(&self, run: &RunDir) -> bool {
+        bytes(run).is_ok_and(|bytes| bytes == self.bytes)
+    }
+}
+
+fn bytes(run: &RunDir) -> Result<u64, DataError> {
+    let log = run.log_path();
+    fs::metadata(&log).map(|file| file.len()).map_err(DataError::io(Doing::Read, &log))
+}
+
+/// The plans of a run that count.
+fn remembered(run: &Run, dir: &RunDir) -> Result<Vec<RememberedPlan>, DataError> {
+    let has_worked = run.end.as_ref().is_some_and(|end| end.result == RunResult::Ok);
+    let Some(task) = run.header.as_ref().and_then(|header| header.task.as_deref()).filter(|_| has_worked) else {
+        return Ok(Vec::new());
+    };
+    let mut plans = Vec::new();
+    let mut pages = Observations::new(&run.observations, ArtifactStore::new(dir, None));
+    let planned: Vec<&StepRecord> = run.steps.iter().filter(|step| step.origin != StepOrigin::Start).collect();
+    for records in planned.chunk_by(|step, next| continues(step, next)) {
+        let Some(steps) = steps(records, task).filter(|steps| !steps.is_empty()) else { continue };
+        let page = records.iter().find_map(|step| step.observation).map(|id| pages.read(id)).transpose()?.flatten();
+        if let Some((page, origin)) = page.and_then(|page| Some((SimHash::of(&page)?, origin(&page.url)?))) {
+            plans.push(RememberedPlan { origin, page, task: task.to_owned(), steps });
+        }
+    }
+    Ok(plans)
 }
 
 impl PlanMemory for KnownPlans {
@@ -230,31 +365,14 @@ fn of_task(action: &Action, task: &str) -> Retain {
     if is_kept { Retain::Yes } else { Retain::Plan }
 }
 
-/// A hash of a page's controls of which most bits stay when few of them change (Charikar's SimHash).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A hash of a page's controls of which most bits stay when few of them change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SimHash(u64);
 
 impl SimHash {
-    /// Of the roles, places, test ids and names of the candidates; digits and their number do not count. `None` for a
-    /// page without candidates.
+    /// The signs of the page's vector. `None` for a page without candidates.
     fn of(page: &Observation) -> Option<Self> {
-        let mut features = BTreeSet::new();
-        for candidate in &page.candidates {
-            let print = &candidate.fingerprint;
-            let test_id = print.test_id.as_deref().unwrap_or_default();
-            features.insert(steady(&format!("{} {} {test_id}", print.role, print.path)));
-            features.insert(steady(&format!("{} {}", print.role, print.name)));
-        }
-        let mut balance = [0_i64; u64::BITS as usize];
-        for feature in &features {
-            let digest = Sha256::digest(feature.as_bytes());
-            let bits = digest.iter().flat_map(|byte| (0..u8::BITS).map(move |bit| byte >> bit & 1 == 1));
-            for (balance, is_set) in balance.iter_mut().zip(bits) {
-                *balance += if is_set { 1 } else { -1 };
-            }
-        }
-        let hash = balance.iter().fold(0, |hash, balance| hash << 1 | u64::from(*balance > 0));
-        (!features.is_empty()).then_some(Self(hash))
+        sums_of_page(page).map(|sums| Self(sums.signs()))
     }
 
     /// From 0, for pages that share no more bits than any two do, to 1.
@@ -264,13 +382,158 @@ impl SimHash {
     }
 }
 
-fn steady(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::id::RunId;
+    use serde_json::{Value, json};
+
     use super::*;
+
+    /// A run that clicked a button of a page and ended well, or as `result`.
+    fn write_run(out: &Path, name: &str, button: &str, result: &str) -> RunDir {
+        let dir = RunDir::create(out, &RunId::new(name)).unwrap();
+        let mut page = page(&[button, "help"]);
+        page.url = "https://shop.test/orders".to_owned();
+        let content = serde_json::to_vec(&page).unwrap();
+        let digest = sha256(&content);
+        let path = format!("artifacts/{}/{digest}.json", digest.get(..2).unwrap());
+        fs::create_dir_all(dir.path().join(&path).parent().unwrap()).unwrap();
+        fs::write(dir.path().join(&path), &content).unwrap();
+        let artifact = json!({ "kind": "observation", "sha256": digest, "mediaType": "application/json",
+                               "bytes": content.len(), "path": path });
+        let own = |mut entry: Value| {
+            entry["schemaVersion"] = json!("1.0");
+            entry["runId"] = json!(name);
+            format!("{entry}\n")
+        };
+        let click = json!({ "type": "click", "targetRef": "c1" });
+        let text = [
+            own(
+                json!({ "entry": "header", "tsMs": 1, "cuebook": "0", "command": "run", "task": format!("press {button}"),
+                        "url": "https://shop.test/" }),
+            ),
+            own(json!({ "entry": "observed", "tsMs": 2, "observation": 1, "url": page.url, "content": artifact })),
+            own(json!({ "entry": "begin", "stepIndex": 0, "planIndex": 0, "origin": "plan", "attempt": 1,
+                        "action": click, "tsMs": 3 })),
+            own(json!({ "entry": "commit", "stepIndex": 0, "planIndex": 0, "origin": "plan", "attempt": 1,
+                        "action": click, "observation": 1, "url": page.url, "risk": "write",
+                        "candidates": { "c1": { "observed": page.candidates.first() } },
+                        "effectClass": "reversible", "execution": { "tsMs": 3, "durationMs": 4 }, "result": "ok",
+                        "inputSent": true })),
+            format!("{}\n", json!({ "entry": "end", "runId": name, "tsMs": 9, "result": result })),
+        ];
+        fs::write(dir.log_path(), text.concat()).unwrap();
+        dir
+    }
+
+    fn sha256(bytes: &[u8]) -> String {
+        use sha2::{Digest as _, Sha256};
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The plans by reading every run.
+    fn scanned(out: &Path) -> Vec<RememberedPlan> {
+        let mut known = KnownPlans::default();
+        for dir in RunDir::find(&[out.to_owned()]).unwrap() {
+            drop(known.add(&dir));
+        }
+        known.plans
+    }
+
+    fn indexed(out: &Path) -> (Vec<RememberedPlan>, usize) {
+        let mut known = KnownPlans::default();
+        let problems = known.add_indexed(out).unwrap();
+        (known.plans, problems.len())
+    }
+
+    fn hours_ago(path: &Path) {
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7_200);
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+
+    #[test]
+    fn the_index_knows_what_a_scan_of_all_runs_knows() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path();
+        for (name, button, result) in [("r1", "pay", "ok"), ("r2", "pay", "ok"), ("r3", "send", "failed")] {
+            write_run(out, name, button, result);
+        }
+        fs::write(write_run(out, "r4", "x", "ok").log_path(), "{}\n").unwrap();
+        let plans = scanned(out);
+        assert_eq!(plans.len(), 1, "two runs of one plan are one");
+        assert_eq!(indexed(out), (plans.clone(), 1), "made, and the damaged run is said");
+        assert_eq!(indexed(out), (plans, 1), "read");
+
+        // What was indexed is not read again, what is new is, and what has grown.
+        let index = out.join(INDEX);
+        let text = fs::read_to_string(&index).unwrap();
+        fs::write(&index, text.replace("press pay", "press PAY")).unwrap();
+        write_run(out, "r5", "send", "ok");
+        let (plans, _) = indexed(out);
+        assert_eq!(plans.iter().map(|plan| plan.task.as_str()).collect::<Vec<_>>(), ["press PAY", "press send"]);
+        let log = out.join("r2/log.jsonl");
+        fs::write(&log, format!("{}\n\n", fs::read_to_string(&log).unwrap().trim_end())).unwrap();
+        let (plans, problems) = indexed(out);
+        assert_eq!((plans.len(), problems), (2, 2), "r2 has a damaged line now, and has no plan");
+
+        // Runs that are gone leave the index, at once where they are pruned.
+        fs::remove_dir_all(out.join("r5")).unwrap();
+        KnownPlans::forget_removed(out).unwrap();
+        assert!(!fs::read_to_string(&index).unwrap().contains("press send"));
+        fs::remove_dir_all(out.join("r1")).unwrap();
+        assert_eq!(indexed(out).0, []);
+        assert!(!fs::read_to_string(&index).unwrap().contains("PAY"));
+    }
+
+    #[test]
+    fn a_damaged_or_older_index_is_made_anew() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path();
+        write_run(out, "r1", "pay", "ok");
+        let (plans, _) = indexed(out);
+        let index = out.join(INDEX);
+        let whole = fs::read_to_string(&index).unwrap();
+        let damaged = [
+            String::new(),
+            whole.get(..whole.len() / 2).unwrap().to_owned(),
+            whole.replace("\"version\":1", "\"version\":0").replace("press pay", "press PAY"),
+            whole.replace(FUNCTION, "other").replace("press pay", "press PAY"),
+        ];
+        for text in damaged {
+            fs::write(&index, &text).unwrap();
+            assert_eq!(indexed(out).0, plans, "{text}");
+            assert_eq!(fs::read_to_string(&index).unwrap(), whole, "{text}");
+        }
+        hours_ago(&index);
+        let before = fs::metadata(&index).unwrap().modified().unwrap();
+        indexed(out);
+        assert_eq!(fs::metadata(&index).unwrap().modified().unwrap(), before, "without news it is not written");
+        assert_eq!(indexed(&out.join("r1")).0, plans, "one run needs no index");
+        assert!(!out.join("r1").join(INDEX).exists());
+    }
+
+    #[test]
+    fn processes_that_index_at_once_lose_nothing() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path();
+        write_run(out, "r00", "b", "ok");
+        std::thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                scope.spawn(move || {
+                    for run in 0..5_u8 {
+                        let letter = char::from(b'c' + thread * 5 + run);
+                        write_run(out, &format!("r{}", 10 + thread * 5 + run), &letter.to_string(), "ok");
+                        // Another thread may be writing a run meanwhile, whose page is not there yet.
+                        indexed(out);
+                    }
+                });
+            }
+        });
+        assert_eq!(indexed(out), (scanned(out), 0));
+        let index = Index::read(&out.join(INDEX));
+        assert_eq!(index.runs.len(), 21);
+        assert!(!out.join("known-plans.part").exists());
+    }
 
     fn page(names: &[&str]) -> Observation {
         cuebook_grammar::sample::page(&names.iter().map(|name| format!("button \"{name}\"\n")).collect::<String>())

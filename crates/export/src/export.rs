@@ -45,6 +45,7 @@ pub fn export(
     let mut job = Job::new(folder, options.redaction, exported, progress);
     match options.format {
         Format::Parquet => parquet::export(&mut job, &found)?,
+        Format::Vectors => parquet::export_vectors(&mut job, &found)?,
         Format::StepLog => job.lines(&found, "steps.jsonl", &mut StepLog)?,
         Format::Sft => job.lines(&found, "sft.jsonl", &mut Examples::default())?,
         Format::Preferences => job.lines(&found, "preferences.jsonl", &mut Preferences::default())?,

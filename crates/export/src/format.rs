@@ -42,6 +42,8 @@ words! {
         Har = "har",
         /// One action a line, with the fields of Multimodal-Mind2Web.
         Mind2Web = "mind2web",
+        /// Vectors of pages and of the plans made for them, as a table for stores of vectors, partitioned by date.
+        Vectors = "vectors",
         /// OpenTelemetry spans, as OTLP in JSON, one file a run.
         Otlp = "otlp",
     }

@@ -100,6 +100,7 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
             Format::Recording => "One recording a run: its plan, ways to find each target, and what came of each step",
             Format::Har => "One HTTP archive a run",
             Format::Mind2Web => "Actions with their candidates, as in Multimodal-Mind2Web",
+            Format::Vectors => "A row for each plan: vectors of its page and of its task and steps, by date",
             Format::Otlp => "OpenTelemetry spans of a run, its calls of models and its steps, as OTLP in JSON",
         };
         (format.as_str(), format, help)

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use cuebook_datalayer::metrics::{Alert, AlertState, Limit, Rules, RunFacts};
-use cuebook_datalayer::{DataError, Entries, RunDir};
+use cuebook_datalayer::{DataError, Entries, FileLock, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 use tokio::io::AsyncWriteExt as _;
@@ -64,6 +64,17 @@ async fn watched(args: &AlertsArgs, output: Output) -> Result<Exit, Refusal> {
         return Err(Refusal::invalid(ErrorCode::Usage, "expected directories of runs, or --prometheus"));
     };
     let path = args.state.clone().unwrap_or_else(|| first.join(STATE));
+    let locked = FileLock::beside(&path).map_err(|error| {
+        let message = format!("cannot lock the state {}: {error}", shown(&path));
+        Refusal::unusable(ErrorCode::CannotWrite, message)
+    })?;
+    let Some(_lock) = locked else {
+        let message = format!(
+            "another `cuebook watch` keeps its state in {}: stop it, or give each a file by --state",
+            shown(&path)
+        );
+        return Err(Refusal::unusable(ErrorCode::CannotWrite, message));
+    };
     let mut state = match fs::read_to_string(&path) {
         Ok(text) => AlertState::from_json(&text).map_err(|error| {
             let how = "remove it to begin anew: all runs are then read again, and active alerts said again";

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use cuebook_datalayer::retention::{Retention, StoredRun};
-use cuebook_datalayer::{DataError, RunDir};
+use cuebook_datalayer::{DataError, KnownPlans, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
@@ -74,6 +74,11 @@ fn pruned(args: &PruneArgs) -> Result<Pruned, Refusal> {
             }
             Err(error) => pruned.notes.push(with_sources(&error)),
         }
+    }
+    if !args.dry_run {
+        // What was remembered of the removed runs goes with them.
+        let forgotten = args.runs.iter().map(|path| KnownPlans::forget_removed(path));
+        pruned.notes.extend(forgotten.filter_map(Result::err).map(|error| with_sources(&error)));
     }
     Ok(pruned)
 }

@@ -20,7 +20,7 @@ use crate::planner::AnyPlanner;
 use crate::progress;
 use crate::text::{plain, with_sources};
 
-/// The most runs that are read for the plans that worked: the last ones.
+/// The most runs that are read for what controls did: the last ones.
 const KNOWN_RUNS: usize = 500;
 
 pub(crate) async fn run(args: RunArgs, output: Output) -> Exit {
@@ -44,7 +44,11 @@ async fn begin(mut args: RunArgs, output: Output) -> Result<Exit, Refusal> {
                 return Ok(dry_run::run(&args, &task, &planner, output).await);
             }
             let mut known = KnownPlans::default();
-            earlier_runs(args.known_plans.as_deref(), |dir| known.add(dir))?;
+            if let Some(runs) = args.known_plans.as_deref() {
+                for (dir, error) in known.add_indexed(runs).map_err(unreadable)? {
+                    left_out(&dir, &error);
+                }
+            }
             (planner, known)
         }
         Some(goal) => {
@@ -82,16 +86,23 @@ fn goal(path: &Path) -> Result<Goal, Refusal> {
 /// Reads the last runs in a directory, if one is named. A run that cannot be read is left out, and said.
 fn earlier_runs(runs: Option<&Path>, mut read: impl FnMut(&RunDir) -> Result<(), DataError>) -> Result<(), Refusal> {
     let Some(runs) = runs else { return Ok(()) };
-    let unreadable =
-        |error: DataError| Refusal::invalid(ErrorCode::Unreadable, format!("--known-plans: {}", with_sources(&error)));
     let found = RunDir::find(&[runs.to_owned()]).map_err(unreadable)?;
     for dir in found.iter().rev().take(KNOWN_RUNS).rev() {
         if let Err(error) = read(dir) {
-            let path = plain(&dir.path().display().to_string());
-            progress::say(&format!("note: --known-plans leaves out {path}: {}", plain(&with_sources(&error))));
+            left_out(dir, &error);
         }
     }
     Ok(())
+}
+
+fn left_out(dir: &RunDir, error: &DataError) {
+    let path = plain(&dir.path().display().to_string());
+    progress::say(&format!("note: --known-plans leaves out {path}: {}", plain(&with_sources(error))));
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
+fn unreadable(error: DataError) -> Refusal {
+    Refusal::invalid(ErrorCode::Unreadable, format!("--known-plans: {}", with_sources(&error)))
 }
 
 async fn planner(args: &mut RunArgs, credentials: Vec<String>, output: Output) -> Result<AnyPlanner, Refusal> {

@@ -1,15 +1,17 @@
 //! Values of Rust as columns of Arrow.
 //!
 //! Types are those that DuckDB, polars, pyarrow and `datasets` read alike: text, 64-bit integers and floats, booleans,
-//! times in microseconds UTC, lists and structs. No maps, no dictionaries, no durations.
+//! times in microseconds UTC, lists and structs; vectors are lists of fixed size. No maps, no dictionaries, no durations.
 
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray, StructArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int64Array, ListArray, StringArray,
+    StructArray, TimestampMicrosecondArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use cuebook_datalayer::embedding::DIMENSIONS;
 
 /// A type whose values make a column.
 pub(super) trait Column: Sized {
@@ -25,6 +27,10 @@ pub(super) trait Column: Sized {
         Field::new(name, Self::data_type(), Self::IS_NULLABLE)
     }
 }
+
+/// A vector, written as a list of fixed size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Vector(pub(super) [f32; DIMENSIONS]);
 
 /// Milliseconds since 1970, written as a timestamp in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +55,21 @@ plain! {
     bool => DataType::Boolean, BooleanArray, |value| *value;
     i64 => DataType::Int64, Int64Array, |value| *value;
     f64 => DataType::Float64, Float64Array, |value| *value;
+}
+
+impl Column for Vector {
+    fn data_type() -> DataType {
+        let size = i32::try_from(DIMENSIONS).unwrap_or(i32::MAX);
+        DataType::FixedSizeList(Arc::new(Field::new("element", DataType::Float32, false)), size)
+    }
+
+    fn array(values: &[Option<&Self>]) -> ArrayRef {
+        let DataType::FixedSizeList(element, size) = Self::data_type() else { unreachable!("it is a list") };
+        // An absent one takes its place, too.
+        let numbers = values.iter().flat_map(|value| value.map_or([0.0; DIMENSIONS], |vector| vector.0));
+        let numbers = Arc::new(Float32Array::from_iter_values(numbers));
+        Arc::new(FixedSizeListArray::new(element, size, numbers, nulls(values)))
+    }
 }
 
 impl Column for Time {

@@ -11,6 +11,7 @@ use std::io::Write;
 
 use arrow_array::{Array as _, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use cuebook_datalayer::embedding;
 use cuebook_grammar::secret::MASK;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -20,6 +21,7 @@ use parquet::file::properties::WriterProperties;
 use super::column::Column;
 use super::episodes::EpisodeRow;
 use super::tables::{self, CandidateRow, ConditionRow, PlanningRow, RequestRow, RunRow, StepRow};
+use super::vector_row::VectorRow;
 use crate::error::ExportError;
 use crate::folder::{Folder, Part, Unit};
 use crate::format::Redaction;
@@ -50,7 +52,7 @@ pub fn columns() -> String {
     out
 }
 
-fn tables() -> [(&'static str, DataType); 7] {
+fn tables() -> [(&'static str, DataType); 8] {
     [
         ("runs", RunRow::data_type()),
         ("steps", StepRow::data_type()),
@@ -59,6 +61,7 @@ fn tables() -> [(&'static str, DataType); 7] {
         ("requests", RequestRow::data_type()),
         ("planning", PlanningRow::data_type()),
         ("episodes", EpisodeRow::data_type()),
+        ("vectors", VectorRow::data_type()),
     ]
 }
 
@@ -70,6 +73,9 @@ fn list(out: &mut String, above: &str, data_type: &DataType) {
         let _ = match field.data_type() {
             DataType::Struct(_) => writeln!(out, "{path}: Struct{absent}"),
             DataType::List(_) => writeln!(out, "{path}: List{absent}"),
+            DataType::FixedSizeList(element, size) => {
+                writeln!(out, "{path}: FixedSizeList({size} of {}){absent}", element.data_type())
+            }
             DataType::Timestamp(..) => writeln!(out, "{path}: Timestamp(us, UTC){absent}"),
             plain => writeln!(out, "{path}: {plain}{absent}"),
         };
@@ -84,6 +90,14 @@ fn list(out: &mut String, above: &str, data_type: &DataType) {
 
 /// Exports runs that are not in the folder yet.
 pub(crate) fn export(job: &mut Job<'_>, runs: &[RunSource]) -> Result<(), ExportError> {
+    export_parts(job, runs, part)
+}
+
+/// Writes the files of a part: the runs, and the date in the names of their folders.
+pub(super) type WritePart = fn(&mut Job<'_>, &[&RunSource], &str) -> Result<(), ExportError>;
+
+/// Exports runs that are not in the folder yet, by parts.
+pub(super) fn export_parts(job: &mut Job<'_>, runs: &[RunSource], part: WritePart) -> Result<(), ExportError> {
     let wanted = due(job, runs)?;
     job.skip(runs.len() - wanted.len());
     let mut start = 0;
@@ -148,8 +162,13 @@ fn part(job: &mut Job<'_>, runs: &[&RunSource], date: &str) -> Result<(), Export
             tables.runs.push(RunRow { unreadable, ..row }, 500)?;
         }
     }
+    job.add(unit(name, inputs, runs), tables.close()?)
+}
+
+/// A part in the list.
+pub(super) fn unit(name: String, inputs: String, runs: &[&RunSource]) -> Unit {
     let runs = runs.iter().map(|run| (run.id.clone(), run.bytes)).collect();
-    job.add(Unit { name, inputs, files: Vec::new(), runs }, tables.close()?)
+    Unit { name, inputs, files: Vec::new(), runs }
 }
 
 /// The tables of a part.
@@ -248,7 +267,7 @@ pub fn episodes(rows: &[EpisodeRow], out: impl Write + Send) -> Result<(), Expor
 }
 
 /// A file under way.
-struct Table<T> {
+pub(super) struct Table<T> {
     part: Part,
     writer: ArrowWriter<File>,
     rows: Vec<T>,
@@ -256,13 +275,13 @@ struct Table<T> {
 }
 
 impl<T: Column> Table<T> {
-    fn create(part: Part) -> Result<Self, ExportError> {
+    pub(super) fn create(part: Part) -> Result<Self, ExportError> {
         let writer = ArrowWriter::try_new(part.handle()?, schema::<T>(), Some(properties()?))?;
         Ok(Self { part, writer, rows: Vec::new(), bytes: 0 })
     }
 
     /// Adds a row of about so many bytes.
-    fn push(&mut self, row: T, bytes: usize) -> Result<(), ExportError> {
+    pub(super) fn push(&mut self, row: T, bytes: usize) -> Result<(), ExportError> {
         self.rows.push(row);
         self.bytes = self.bytes.saturating_add(bytes);
         if self.rows.len() >= BATCH || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
@@ -278,7 +297,7 @@ impl<T: Column> Table<T> {
         Ok(())
     }
 
-    fn close(mut self) -> Result<Part, ExportError> {
+    pub(super) fn close(mut self) -> Result<Part, ExportError> {
         self.flush()?;
         self.writer.close()?;
         self.part.closed()
@@ -287,13 +306,18 @@ impl<T: Column> Table<T> {
 
 /// Returns the properties that all files have in common.
 fn properties() -> Result<WriterProperties, ExportError> {
-    let version = KeyValue::new("cuebook.schemaVersion".to_owned(), SCHEMA_VERSION.to_owned());
+    let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let metadata = vec![
+        pair("cuebook.schemaVersion", SCHEMA_VERSION.to_owned()),
+        pair("cuebook.vectorDimensions", embedding::DIMENSIONS.to_string()),
+        pair("cuebook.vectorFunction", embedding::FUNCTION.to_owned()),
+    ];
     Ok(WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_max_row_group_bytes(Some(GROUP_BYTES))
         .set_created_by(format!("cuebook {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(vec![version]))
+        .set_key_value_metadata(Some(metadata))
         .build())
 }
 

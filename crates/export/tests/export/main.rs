@@ -9,3 +9,4 @@ mod remote;
 mod sample;
 mod spans;
 mod tables;
+mod vectors;
