@@ -116,6 +116,10 @@ fn a_broken_rule_is_said_once_and_its_recovery_too() -> Result<()> {
     assert_eq!((&looked["alerts"][0]["now"], &looked["alerts"][0]["limit"]), (&json!(1.0), &json!({ "min": 0.9 })));
 
     let state = out.join("cuebook-watch.json");
+    let other = cuebook_datalayer::FileLock::beside(&state)?.context("expected the lock to be free")?;
+    let second = cuebook(&once)?;
+    assert!(second.code == 3 && second.stderr.contains("stop it, or give each a file by --state"), "{second:?}");
+    drop(other);
     fs::write(&state, "{")?;
     let damaged = cuebook(&once)?;
     assert_eq!((damaged.code, damaged.stderr.contains("the state is damaged")), (2, true), "{damaged:?}");

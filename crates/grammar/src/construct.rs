@@ -24,7 +24,7 @@ use crate::condition::{Condition, UrlChanges};
 use crate::id::{CredentialRef, TargetRef};
 use crate::secret::WireText;
 use crate::step::Step;
-use crate::wire::{LongText, ShortText, UrlText};
+use crate::wire::{Bounded, LongText};
 
 impl Click {
     /// One click with the left button.
@@ -80,7 +80,7 @@ impl Press {
     /// Presses a key or chord where the focus is: `Enter`, `Control+Shift+K`.
     #[must_use]
     pub fn keys(keys: &str) -> Self {
-        Self { target_ref: None, keys: ShortText::cut(keys) }
+        Self { target_ref: None, keys: Bounded::or_reason(keys) }
     }
 }
 
@@ -106,16 +106,11 @@ impl Hover {
     }
 }
 
-/// A URL that is too long becomes the reason, which is no URL: half of it would lead elsewhere.
-fn whole_url(url: &str) -> UrlText {
-    UrlText::new(url).unwrap_or_else(|too_long| UrlText::cut(&too_long.to_string()))
-}
-
 impl Navigate {
     /// Opens an absolute URL. The plan's check refuses one that is longer than 4,000 characters.
     #[must_use]
     pub fn to(url: &str) -> Self {
-        Self { url: whole_url(url), status: None }
+        Self { url: Bounded::or_reason(url), status: None }
     }
 }
 
@@ -129,7 +124,7 @@ impl Finish {
     /// Ends the task with this answer, which stands on a page of the run.
     #[must_use]
     pub fn with(result: &str) -> Self {
-        Self { result: Some(LongText::cut(result)), from: None }
+        Self { result: Some(Bounded::or_reason(result)), from: None }
     }
 }
 
@@ -146,7 +141,7 @@ impl Call {
     #[must_use]
     pub fn named(name: &str, args: Value) -> Self {
         let args = if let Value::Object(args) = args { Some(args) } else { None };
-        Self { name: ShortText::cut(name), args }
+        Self { name: Bounded::or_reason(name), args }
     }
 }
 
@@ -154,7 +149,7 @@ impl Condition {
     /// The URL changes to one that contains `part`, of at most 4,000 characters.
     #[must_use]
     pub fn url_changes_to(part: &str) -> Self {
-        Self::UrlChanges(UrlChanges { to: Some(whole_url(part)) })
+        Self::UrlChanges(UrlChanges { to: Some(Bounded::or_reason(part)) })
     }
 }
 
@@ -221,14 +216,21 @@ mod tests {
     use crate::observation::Observation;
     use crate::plan::{Author, PlanDraft};
     use crate::policy::Policy;
+    use crate::text_match::TextPattern;
 
     #[test]
-    fn a_url_that_is_too_long_is_refused_and_not_cut() {
+    fn what_is_too_long_becomes_the_reason_and_is_not_cut() {
         let url = format!("https://shop.test/{}", "a".repeat(5_000));
         let reason = "5018 characters are more than the limit of 4000";
         assert_eq!(Navigate::to(&url).url.as_str(), reason);
         assert!(url::Url::parse(reason).is_err());
         assert_eq!(Navigate::to("https://shop.test/").url.as_str(), "https://shop.test/");
+        let (name, reason) = ("Enter".repeat(201), "1005 characters are more than the limit of 1000");
+        assert_eq!(Press::keys(&name).keys.as_str(), reason);
+        assert_eq!(OptionChoices::text(&name), OptionChoices::text(reason));
+        assert_eq!(TextPattern::literal(&name), TextPattern::literal(reason));
+        let answer = Finish::with(&"a".repeat(20_001)).result.unwrap();
+        assert_eq!(answer.as_str(), "20001 characters are more than the limit of 20000");
     }
 
     #[test]

@@ -264,7 +264,7 @@ impl Locator {
     /// Locates the elements that this CSS selector matches.
     #[must_use]
     pub fn css(selector: &str) -> Self {
-        Strategy::Css(ByCss { selector: SelectorText::cut(selector) }).into()
+        Strategy::Css(ByCss { selector: SelectorText::or_reason(selector) }).into()
     }
 
     /// Returns `true` if the locator or one inside it is css or xpath.

@@ -142,10 +142,10 @@ pub enum Fit {
 }
 
 impl TextPattern {
-    /// A literal, cut at its bound.
+    /// A literal of at most 1,000 characters.
     #[must_use]
     pub fn literal(text: &str) -> Self {
-        Self::Literal(ShortText::cut(text))
+        Self::Literal(ShortText::or_reason(text))
     }
 
     /// How well `text` fits; `None` if it does not, or if the pattern does not compile.

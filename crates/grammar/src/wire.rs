@@ -54,10 +54,8 @@ impl ReadError {
         self
     }
 
-    /// Rebuilds the error from serde's text, which is all that serde carries through a custom
-    /// `Deserialize`: an inner error of ours prints as `at /pointer: message`.
-    fn from_serde(error: &serde_json::Error) -> Self {
-        let text = error.to_string();
+    /// Rebuilds the error from its text.
+    fn from_text(text: String) -> Self {
         if let Some((path, message)) = text.strip_prefix("at /").and_then(|rest| rest.split_once(": ")) {
             return Self { path: format!("/{path}"), message: message.to_owned() };
         }
@@ -78,20 +76,7 @@ impl ReadError {
 /// # Errors
 /// [`ReadError`] with the pointer of the innermost value that does not fit.
 pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReadError> {
-    serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
-        let mut read_error = ReadError::from_serde(error.inner());
-        let segments: Vec<_> = error.path().iter().collect();
-        for segment in segments.into_iter().rev() {
-            use serde_path_to_error::Segment;
-            read_error = match segment {
-                Segment::Seq { index } => read_error.under(index),
-                Segment::Map { key } => read_error.under(key),
-                Segment::Enum { variant } => read_error.under(variant),
-                Segment::Unknown => read_error,
-            };
-        }
-        read_error
-    })
+    T::deserialize(strict::Strict(value))
 }
 
 /// Reads text as a JSON value in which no object names a member twice.

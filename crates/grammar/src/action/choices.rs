@@ -84,10 +84,10 @@ pub struct OptionChoices {
 }
 
 impl OptionChoices {
-    /// One choice by value or label.
+    /// One choice by value or label, of at most 1,000 characters.
     #[must_use]
     pub fn text(text: &str) -> Self {
-        Self { choices: vec![OptionChoice::Text(ShortText::cut(text))], is_list: false }
+        Self { choices: vec![OptionChoice::Text(ShortText::or_reason(text))], is_list: false }
     }
 }
 

@@ -49,6 +49,12 @@ impl<const MAX: usize> Bounded<MAX> {
         Self(text.chars().take(MAX).collect())
     }
 
+    /// The whole text. Of one that is too long, the reason: half of a URL, a key or an answer might be another one.
+    #[must_use]
+    pub fn or_reason(text: &str) -> Self {
+        Self::new(text).unwrap_or_else(|too_long| Self::cut(&too_long.to_string()))
+    }
+
     /// The text, which has at most `MAX` characters.
     #[must_use]
     pub fn as_str(&self) -> &str {

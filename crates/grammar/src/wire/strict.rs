@@ -7,55 +7,148 @@
 
 use std::fmt;
 
-use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
-use serde_json::{Error, Map, Value};
+use serde_json::{Map, Value};
 
-use super::shape;
+use super::{ReadError, shape};
 use crate::render::excerpt;
 
-/// A value that reads structs, struct variants and maps from objects only, at every depth.
+/// A value that reads structs, struct variants and maps from objects only, at every depth. Its errors name the place.
 pub(super) struct Strict(pub(super) Value);
 
 impl Strict {
-    fn object<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let Value::Object(fields) = self.0 else {
-            return Err(Error::custom(format!("must be an object, not {}", shape(&self.0))));
-        };
-        let mut members =
-            MapDeserializer::new(fields.into_iter().map(|(name, value)| (Self(name.into()), Self(value))));
+    fn object<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let mut members = Members::of(self.0)?;
         let read = visitor.visit_map(&mut members)?;
         members.end()?;
         Ok(read)
     }
 }
 
-impl<'de> Deserializer<'de> for Strict {
-    type Error = Error;
+/// The members of an object, one after another.
+struct Members {
+    rest: serde_json::map::IntoIter,
+    /// The member whose name was read last.
+    open: Option<(String, Value)>,
+}
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+impl Members {
+    fn of(value: Value) -> Result<Self, ReadError> {
+        match value {
+            Value::Object(fields) => Ok(Self { rest: fields.into_iter(), open: None }),
+            other => Err(ReadError::new(format!("must be an object, not {}", shape(&other)))),
+        }
+    }
+
+    fn end(self) -> Result<(), ReadError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            left => Err(ReadError::new(format!("{left} members too many"))),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Members {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
+        let Some((name, value)) = self.rest.next() else { return Ok(None) };
+        let read = seed.deserialize(Strict(Value::String(name.clone())));
+        let (name, _) = self.open.insert((name, value));
+        read.map(Some).map_err(|error| error.under(name))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        let (name, value) = self.open.take().unwrap_or_default();
+        seed.deserialize(Strict(value)).map_err(|error| error.under(name))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The items of an array, one after another.
+struct Items {
+    rest: std::vec::IntoIter<Value>,
+    read: usize,
+}
+
+impl Items {
+    fn end(self) -> Result<(), ReadError> {
+        let Self { rest, read } = self;
+        match rest.len() {
+            0 => Ok(()),
+            left => Err(ReadError::new(format!("invalid length {}, expected {read} items", read + left))),
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
+        let Some(value) = self.rest.next() else { return Ok(None) };
+        let index = self.read;
+        self.read += 1;
+        seed.deserialize(Strict(value)).map(Some).map_err(|error| error.under(index))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+impl Error for ReadError {
+    /// All that serde carries through a `Deserialize` of ours is text: an error within prints as `at /pointer: message`.
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::from_text(message.to_string())
+    }
+
+    fn invalid_type(seen: Unexpected<'_>, expected: &dyn serde::de::Expected) -> Self {
+        match seen {
+            Unexpected::Unit => Self::new(format!("invalid type: null, expected {expected}")),
+            seen => Self::new(format!("invalid type: {seen}, expected {expected}")),
+        }
+    }
+}
+
+impl From<serde_json::Error> for ReadError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::from_text(error.to_string())
+    }
+}
+
+impl<'de> Deserializer<'de> for Strict {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.0 {
             Value::Object(_) => self.object(visitor),
             Value::Array(items) => {
-                let mut items = SeqDeserializer::new(items.into_iter().map(Self));
+                let mut items = Items { rest: items.into_iter(), read: 0 };
                 let read = visitor.visit_seq(&mut items)?;
                 items.end()?;
                 Ok(read)
             }
-            scalar => scalar.deserialize_any(visitor),
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(value),
+            Value::String(text) => visitor.visit_string(text),
+            Value::Number(number) => Ok(number.deserialize_any(visitor)?),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         self.object(visitor)
     }
 
@@ -64,7 +157,7 @@ impl<'de> Deserializer<'de> for Strict {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Error> {
+    ) -> Result<V::Value, ReadError> {
         self.object(visitor)
     }
 
@@ -73,27 +166,18 @@ impl<'de> Deserializer<'de> for Strict {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self.0 {
+    ) -> Result<V::Value, ReadError> {
+        match &self.0 {
             Value::Object(fields) if fields.len() == 1 => {
-                let variant = fields.into_iter().map(|(name, value)| (Self(name.into()), Self(value)));
-                visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(variant)))
+                visitor.visit_enum(MapAccessDeserializer::new(Members::of(self.0)?))
             }
-            other => other.deserialize_enum(name, variants, visitor),
+            _ => Ok(self.0.deserialize_enum(name, variants, visitor)?),
         }
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct identifier ignored_any
-    }
-}
-
-impl IntoDeserializer<'_, Error> for Strict {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
     }
 }
 
