@@ -323,7 +323,7 @@ const SCRIPT: &str = r"
 struct Bench {
     stage: Stage,
     modeler: LivePageModeler,
-    executor: LiveExecutor<NoSecrets, MemoryArtifacts>,
+    executor: LiveExecutor,
     page: PageId,
 }
 

@@ -59,7 +59,7 @@ impl Live {
         LivePageModeler::new(self.browser.clone(), self.key.clone(), ModelerOptions::default())
     }
 
-    fn executor(&self) -> LiveExecutor<NoSecrets, MemoryArtifacts> {
+    fn executor(&self) -> LiveExecutor {
         let options = ExecutorOptions::default();
         LiveExecutor::new(self.browser.clone(), self.key.clone(), NoSecrets, MemoryArtifacts::default(), options)
     }

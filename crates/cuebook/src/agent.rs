@@ -15,7 +15,7 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::{BoxedConfirm, BoxedExecutor, BoxedPageModeler, BoxedPlanner, BoxedStepLog};
-use cuebook_grammar::seam::{PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
+use cuebook_grammar::seam::{BoxFuture, PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
 use cuebook_repair::{Budgets, Controller, Ladder, Layers, RunRequest, Rung, Rungs, Sight, Work};
 
 use crate::browser::Tab;
@@ -334,7 +334,12 @@ impl Agent {
         }
     }
 
-    async fn perform(&mut self, request: RunRequest, is_alone: bool) -> RunReport {
+    /// Boxed, so that the layers are compiled into this crate, and not into each one that awaits a run.
+    fn perform(&mut self, request: RunRequest, is_alone: bool) -> BoxFuture<'_, RunReport> {
+        Box::pin(self.carry_through(request, is_alone))
+    }
+
+    async fn carry_through(&mut self, request: RunRequest, is_alone: bool) -> RunReport {
         self.controller.layers_mut().repair.is_alone = is_alone;
         let (request, kept) = match self.prepare(request) {
             Ok(prepared) => prepared,

@@ -12,7 +12,7 @@ use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::RunReport;
-use cuebook_grammar::seam::{Denials, NoDenials};
+use cuebook_grammar::seam::{BoxFuture, Denials, NoDenials};
 use cuebook_network::traffic::page_script;
 use cuebook_network::{Egress, Limits, System};
 
@@ -161,7 +161,15 @@ impl Tab {
     /// # Errors
     /// [`AgentError::NoBrowser`], [`AgentError::Launch`], [`AgentError::Uncontained`], [`AgentError::Attach`],
     /// [`AgentError::Tab`].
-    pub async fn open(source: BrowserSource, containment: Containment, until: Instant) -> Result<Self, AgentError> {
+    pub fn open(
+        source: BrowserSource,
+        containment: Containment,
+        until: Instant,
+    ) -> BoxFuture<'static, Result<Self, AgentError>> {
+        Box::pin(Self::open_in(source, containment, until))
+    }
+
+    async fn open_in(source: BrowserSource, containment: Containment, until: Instant) -> Result<Self, AgentError> {
         let mut options = match source {
             BrowserSource::Installed => installed()?,
             BrowserSource::Launch(options) => *options,

@@ -15,8 +15,8 @@ use cuebook_grammar::seam::boxed::{
     BoxedSecretSource, BoxedStepLog,
 };
 use cuebook_grammar::seam::{
-    ActionHandler, ArtifactSink, Confirm, DenyAll, Executor, NoSecrets, PageModeler, Planner, Redactor, RepairPolicy,
-    SecretSource, StepLog,
+    ActionHandler, ArtifactSink, BoxFuture, Confirm, DenyAll, Executor, NoSecrets, PageModeler, Planner, Redactor,
+    RepairPolicy, SecretSource, StepLog,
 };
 use cuebook_grammar::secret::DigestKey;
 use cuebook_lexical::Lexical;
@@ -275,7 +275,11 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// [`AgentError`] if an option cannot be obeyed, there is no usable browser, or no random bytes.
-    pub async fn build(self) -> Result<Agent, AgentError> {
+    pub fn build(self) -> BoxFuture<'static, Result<Agent, AgentError>> {
+        Box::pin(self.compose())
+    }
+
+    async fn compose(self) -> Result<Agent, AgentError> {
         self.check()?;
         let storage = self.storage.as_deref().map(StorageState::read).transpose()?;
         let digest = match self.digest {

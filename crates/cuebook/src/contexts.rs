@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuebook_cdp::{Browser, CallError, LaunchOptions, Namespace, PageError};
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_network::Egress;
 
 use crate::browser::{Containment, Isolation, Tab, behind_proxy, launch, proxy};
@@ -57,7 +58,11 @@ impl Contexts {
     ///
     /// # Errors
     /// [`AgentError::Uncontained`], [`AgentError::Tab`].
-    pub async fn tab(&self, until: Instant) -> Result<Tab, AgentError> {
+    pub fn tab(&self, until: Instant) -> BoxFuture<'_, Result<Tab, AgentError>> {
+        Box::pin(self.open_tab(until))
+    }
+
+    async fn open_tab(&self, until: Instant) -> Result<Tab, AgentError> {
         let contained = match &self.contained {
             Some((_, namespace)) => Some((Arc::new(proxy(namespace.as_deref())?), namespace.as_deref())),
             None => None,

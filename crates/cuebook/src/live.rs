@@ -68,12 +68,12 @@ impl Live {
     }
 
     /// An executor. Pages that open from now on carry its guard from their first document on.
-    pub fn executor<S: SecretSource, A: ArtifactSink>(
+    pub fn executor(
         &self,
-        secrets: S,
-        artifacts: A,
+        secrets: impl SecretSource + 'static,
+        artifacts: impl ArtifactSink + 'static,
         options: ExecutorOptions,
-    ) -> LiveExecutor<S, A> {
+    ) -> LiveExecutor {
         LiveExecutor::new(self.browser.clone(), self.digest.clone(), secrets, artifacts, options)
             .with_redactor(self.redactor.clone())
             .with_denials(self.denials.clone())

@@ -11,6 +11,7 @@ use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::LoggedEvent;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
 use cuebook_recorder::{Recorded, Recorder};
 use cuebook_repair::{Interrupt, OpenRun, RunRequest, Work, now_ms};
@@ -75,7 +76,11 @@ impl Agent {
     ///
     /// # Errors
     /// [`RunFailure`] if the log cannot be written. The agent is dropped then.
-    pub async fn begin_as(mut self, request: RunRequest) -> Result<Session, RunFailure> {
+    pub fn begin_as(self, request: RunRequest) -> BoxFuture<'static, Result<Session, RunFailure>> {
+        Box::pin(self.open_run(request))
+    }
+
+    async fn open_run(mut self, request: RunRequest) -> Result<Session, RunFailure> {
         let request = RunRequest { work: Work::Session, ..request };
         let begun = match self.prepare(request) {
             Ok((request, kept)) => self.controller.begin(request).await.map(|run| (run, kept)),
@@ -105,8 +110,9 @@ impl Session {
     ///
     /// # Errors
     /// [`RunFailure`] if the page could not be observed, or the log not be written.
-    pub async fn look(&mut self, scope: Scope) -> Result<Observation, RunFailure> {
-        self.agent.controller.look(&mut self.run, scope).await.map_err(|report| report.into_failure())
+    pub fn look(&mut self, scope: Scope) -> BoxFuture<'_, Result<Observation, RunFailure>> {
+        let seen = self.agent.controller.look(&mut self.run, scope);
+        Box::pin(async { seen.await.map_err(|report| report.into_failure()) })
     }
 
     /// Runs one step, repaired as [`Agent::act`] repairs it.
@@ -134,7 +140,12 @@ impl Session {
         self.work(Work::Task(task.to_owned()), false).await.into_result()
     }
 
-    async fn work(&mut self, work: Work, is_alone: bool) -> RunReport {
+    /// Boxed as what an agent performs.
+    fn work(&mut self, work: Work, is_alone: bool) -> BoxFuture<'_, RunReport> {
+        Box::pin(self.carry_through(work, is_alone))
+    }
+
+    async fn carry_through(&mut self, work: Work, is_alone: bool) -> RunReport {
         let agent = &mut self.agent;
         agent.controller.layers_mut().repair.is_alone = is_alone;
         if let Some(tab) = &agent.tab {
@@ -212,15 +223,15 @@ impl Session {
     ///
     /// # Errors
     /// [`RunFailure`] if the log cannot be written.
-    pub async fn hand_back(&mut self, since_ms: u64, recorded: Recorded) -> Result<(), RunFailure> {
+    pub fn hand_back(&mut self, since_ms: u64, recorded: Recorded) -> BoxFuture<'_, Result<(), RunFailure>> {
         let event = LoggedEvent::HandedBack {
             since_ms,
             duration_ms: now_ms().saturating_sub(since_ms),
             steps: u32::try_from(recorded.steps.len()).unwrap_or(u32::MAX),
             notes: recorded.notes.iter().map(ToString::to_string).collect(),
         };
-        let logged = self.agent.controller.hand_back(&mut self.run, recorded.steps, event).await;
-        logged.map_err(|report| report.into_failure())
+        let logged = self.agent.controller.hand_back(&mut self.run, recorded.steps, event);
+        Box::pin(async { logged.await.map_err(|report| report.into_failure()) })
     }
 
     /// The folder of its log; `None` if it is kept in memory.
@@ -253,10 +264,12 @@ impl Session {
     }
 
     /// Ends the run as its last call ended. The report has all of its steps.
-    pub async fn end(self) -> (Agent, RunReport) {
+    pub fn end(self) -> BoxFuture<'static, (Agent, RunReport)> {
         let Self { mut agent, run, kept } = self;
-        let report = agent.controller.end(run).await;
-        let report = agent.conclude(report, &kept);
-        (agent, report)
+        Box::pin(async move {
+            let report = agent.controller.end(run).await;
+            let report = agent.conclude(report, &kept);
+            (agent, report)
+        })
     }
 }

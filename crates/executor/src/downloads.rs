@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{FrameId, GoneReason};
 use cuebook_grammar::ledger::downloads::Downloads;
 use cuebook_grammar::outcome::{ArtifactRef, Stage};
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
+use cuebook_grammar::seam::ArtifactKind;
+use cuebook_grammar::seam::boxed::BoxedArtifactSink;
 
 use crate::error::ExecutorError;
 use crate::late::{download, is_of_another};
@@ -62,7 +63,7 @@ impl StepRun<'_> {
     }
 
     /// Stores the files that are complete.
-    pub(crate) async fn keep_downloads<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
+    pub(crate) async fn keep_downloads(&mut self, artifacts: &dyn BoxedArtifactSink) -> Result<(), ExecutorError> {
         let stored = keep(self.seen.downloads, self.options.download_dir.as_deref(), artifacts).await?;
         self.evidence.artifacts.extend(stored);
         Ok(())
@@ -70,10 +71,10 @@ impl StepRun<'_> {
 }
 
 /// Moves complete files from the browser's folder to the artifacts, where they are found by their digests.
-pub(crate) async fn keep<A: ArtifactSink>(
+pub(crate) async fn keep(
     downloads: &mut Downloads,
     folder: Option<&Path>,
-    artifacts: &A,
+    artifacts: &dyn BoxedArtifactSink,
 ) -> Result<Vec<ArtifactRef>, ExecutorError> {
     let mut kept = Vec::new();
     let Some(folder) = folder else { return Ok(kept) };

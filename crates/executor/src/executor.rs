@@ -1,6 +1,7 @@
 //! The executor: one per browser, for all of its tabs.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use cuebook_grammar::ledger::requests::Requests;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
 use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, Finished, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{ARIA, Probe, ProbeError};
@@ -45,12 +47,11 @@ const POLL: Duration = Duration::from_millis(20);
 const CRASH: Duration = Duration::from_millis(500);
 
 /// Runs bound steps on the tabs of one browser. A [`PageId`] is the name of a tab's target.
-#[derive(Debug)]
-pub struct LiveExecutor<S, A> {
+pub struct LiveExecutor {
     browser: Arc<Browser>,
     digest: DigestKey,
-    secrets: S,
-    artifacts: A,
+    secrets: Box<dyn BoxedSecretSource>,
+    artifacts: Box<dyn BoxedArtifactSink>,
     options: ExecutorOptions,
     redactor: Option<Arc<dyn Redactor>>,
     has_entered_secret: AtomicBool,
@@ -65,7 +66,13 @@ pub struct LiveExecutor<S, A> {
     has_run: bool,
 }
 
-impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
+impl fmt::Debug for LiveExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveExecutor").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl LiveExecutor {
     /// An executor on `browser`. Pages that open from now on carry its guard from their first document on.
     ///
     /// ```no_run
@@ -74,7 +81,12 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     /// # use cuebook_executor::{ExecutorOptions, LiveExecutor};
     /// # use cuebook_grammar::seam::{ArtifactSink, SecretSource};
     /// # use cuebook_grammar::secret::DigestKey;
-    /// # fn example(browser: Arc<Browser>, secrets: impl SecretSource, artifacts: impl ArtifactSink, random: [u8; 32]) {
+    /// # fn example(
+    /// #     browser: Arc<Browser>,
+    /// #     secrets: impl SecretSource + 'static,
+    /// #     artifacts: impl ArtifactSink + 'static,
+    /// #     random: [u8; 32],
+    /// # ) {
     /// // Text that is typed into password-like fields becomes a digest under this key.
     /// let key = DigestKey::new(random);
     /// let executor = LiveExecutor::new(browser, key, secrets, artifacts, ExecutorOptions::default());
@@ -83,8 +95,8 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
     pub fn new(
         browser: impl Into<Arc<Browser>>,
         digest: DigestKey,
-        secrets: S,
-        artifacts: A,
+        secrets: impl SecretSource + 'static,
+        artifacts: impl ArtifactSink + 'static,
         options: ExecutorOptions,
     ) -> Self {
         let browser = browser.into();
@@ -92,8 +104,8 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
         Self {
             browser,
             digest,
-            secrets,
-            artifacts,
+            secrets: Box::new(secrets),
+            artifacts: Box::new(artifacts),
             options,
             redactor: None,
             has_entered_secret: AtomicBool::new(false),
@@ -149,7 +161,7 @@ impl<S: SecretSource, A: ArtifactSink> LiveExecutor<S, A> {
                 Ok(None) | Err(_) => break,
             }
         }
-        keep(&mut watch.downloads, self.options.download_dir.as_deref(), &self.artifacts).await?;
+        keep(&mut watch.downloads, self.options.download_dir.as_deref(), &*self.artifacts).await?;
         Ok(watch.downloads.all().find(|one| one.fact.end.is_none()).map(Download::in_words))
     }
 
@@ -204,7 +216,7 @@ async fn crashes(page: &Page) -> bool {
     page.crashed()
 }
 
-impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
+impl Executor for LiveExecutor {
     type Error = ExecutorError;
 
     async fn run_step(
@@ -220,7 +232,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         let until = deadline.within(now, span).instant();
         let browser = self.browser.clone();
         self.watch.get_or_insert_with(|| Watch::new(browser.events()));
-        let own = (&self.secrets, self.redactor.as_deref());
+        let own = (&*self.secrets, self.redactor.as_deref());
         let ready = match Holder::begin(&mut self.holder, &browser, step, own, Deadline::at(until)).await {
             Ok(()) => self.probe(page, until).await,
             Err(stop) => Err(stop),
@@ -280,7 +292,7 @@ impl<S: SecretSource, A: ArtifactSink> Executor for LiveExecutor<S, A> {
         self.has_run = true;
         let verb = step.action().kind().meta().name;
         let span = tracing::debug_span!("step", step_index = step.plan_index(), action = verb);
-        run.run(&self.secrets, &self.artifacts, is_first).instrument(span).await
+        run.run(&*self.secrets, &*self.artifacts, is_first).instrument(span).await
     }
 
     async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Finished, ExecutorError> {

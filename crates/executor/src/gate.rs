@@ -24,7 +24,8 @@ use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::{Author, BoundStep};
 use cuebook_grammar::policy::{Policy, RequestVerdict};
-use cuebook_grammar::seam::{HeldRequest, Redactor, SecretScope, SecretSource};
+use cuebook_grammar::seam::boxed::BoxedSecretSource;
+use cuebook_grammar::seam::{HeldRequest, Redactor, SecretScope};
 use cuebook_grammar::secret::Secret;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -130,11 +131,11 @@ impl Rules {
 
 impl Holder {
     /// Makes the browser hold what the policy of the step names; nothing where it names nothing.
-    pub(crate) async fn begin<S: SecretSource>(
+    pub(crate) async fn begin(
         holder: &mut Option<Self>,
         browser: &Arc<Browser>,
         step: &BoundStep,
-        (secrets, redactor): (&S, Option<&dyn Redactor>),
+        (secrets, redactor): (&dyn BoxedSecretSource, Option<&dyn Redactor>),
         deadline: Deadline,
     ) -> Part<()> {
         let policy = step.policy();
@@ -217,9 +218,9 @@ const fn enable(patterns: Vec<RequestPattern>) -> fetch::EnableParams {
 }
 
 /// The secrets that the rules of a policy name.
-async fn resolved<S: SecretSource>(
+async fn resolved(
     policy: &Policy,
-    secrets: &S,
+    secrets: &dyn BoxedSecretSource,
     redactor: Option<&dyn Redactor>,
     deadline: Deadline,
 ) -> Part<HashMap<CredentialRef, Secret>> {

@@ -11,14 +11,10 @@
 //! use cuebook_grammar::outcome::StepOutcome;
 //! use cuebook_grammar::plan::{Author, PlanDraft};
 //! use cuebook_grammar::policy::Policy;
-//! use cuebook_grammar::seam::{ArtifactSink, Executor as _, DenyAll, SecretSource};
+//! use cuebook_grammar::seam::{DenyAll, Executor as _};
 //!
 //! /// Clicks the button `Save` of a tab, and waits for the page to say so.
-//! async fn save<S: SecretSource, A: ArtifactSink>(
-//!     executor: &mut LiveExecutor<S, A>,
-//!     tab: &PageId,
-//!     by: Deadline,
-//! ) -> Result<bool, ExecutorError> {
+//! async fn save(executor: &mut LiveExecutor, tab: &PageId, by: Deadline) -> Result<bool, ExecutorError> {
 //!     let plan = r#"{ "version": "1.0",
 //!         "candidates": { "save": { "strategy": "byRole", "role": "button", "name": "Save" },
 //!                         "said": { "strategy": "byRole", "role": "status" } },

@@ -11,7 +11,8 @@
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
+use cuebook_grammar::seam::ArtifactKind;
+use cuebook_grammar::seam::boxed::BoxedArtifactSink;
 use cuebook_probe::{AriaLimits, AriaTree, ProbeWorld};
 use futures_util::FutureExt as _;
 use serde::Deserialize;
@@ -45,7 +46,7 @@ impl StepRun<'_> {
     }
 
     /// Stores what is around the target now, and how it differs from before; nothing of a page that cannot be asked.
-    pub(crate) async fn leave_behind<A: ArtifactSink>(&mut self, artifacts: &A) -> Result<(), ExecutorError> {
+    pub(crate) async fn leave_behind(&mut self, artifacts: &dyn BoxedArtifactSink) -> Result<(), ExecutorError> {
         if self.page.dialog().is_some() || self.page.crashed() || self.page.closed() {
             return Ok(());
         }

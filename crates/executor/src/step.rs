@@ -14,7 +14,8 @@ use cuebook_grammar::outcome::{
 };
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::render::{cut, with_sources};
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, SecretSource};
+use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
+use cuebook_grammar::seam::{ArtifactKind, BoxFuture};
 use cuebook_grammar::secret::WireText;
 use cuebook_grammar::verdict::Verdict;
 
@@ -32,13 +33,25 @@ use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, failed, gone_stop};
 use crate::verdicts::{Ruling, rule};
 
-impl StepRun<'_> {
+impl<'run> StepRun<'run> {
     /// Runs the step to its outcome. Once input was sent there is always one, even if the machinery breaks: the input must
-    /// be recorded.
-    pub(crate) async fn run<S: SecretSource, A: ArtifactSink>(
+    /// be recorded. Boxed, so that all of it is compiled into this crate, and not into each one that awaits a step.
+    pub(crate) fn run<'a>(
+        self,
+        secrets: &'a dyn BoxedSecretSource,
+        artifacts: &'a dyn BoxedArtifactSink,
+        is_first: IsFirst,
+    ) -> BoxFuture<'a, Result<StepOutcome, ExecutorError>>
+    where
+        'run: 'a,
+    {
+        Box::pin(self.run_to_outcome(secrets, artifacts, is_first))
+    }
+
+    async fn run_to_outcome(
         mut self,
-        secrets: &S,
-        artifacts: &A,
+        secrets: &dyn BoxedSecretSource,
+        artifacts: &dyn BoxedArtifactSink,
         is_first: IsFirst,
     ) -> Result<StepOutcome, ExecutorError> {
         match self.run_through(secrets, artifacts, is_first).await {
@@ -57,10 +70,10 @@ impl StepRun<'_> {
         StepOutcome::Failed(Box::new(failure))
     }
 
-    async fn run_through<S: SecretSource, A: ArtifactSink>(
+    async fn run_through(
         &mut self,
-        secrets: &S,
-        artifacts: &A,
+        secrets: &dyn BoxedSecretSource,
+        artifacts: &dyn BoxedArtifactSink,
         is_first: IsFirst,
     ) -> Result<StepOutcome, ExecutorError> {
         let begun = Instant::now();
@@ -167,10 +180,10 @@ impl StepRun<'_> {
         ended.is_ok() && awaited.iter().all(|one| one.held_at.is_some() || one.is_default)
     }
 
-    async fn act_through<S: SecretSource, A: ArtifactSink>(
+    async fn act_through(
         &mut self,
-        secrets: &S,
-        artifacts: &A,
+        secrets: &dyn BoxedSecretSource,
+        artifacts: &dyn BoxedArtifactSink,
         acted: &mut Option<ActResult>,
     ) -> Part<()> {
         let verb = self.step.action();

@@ -81,7 +81,7 @@ pub(crate) enum Stepped {
 /// A browser with one tab at a time.
 pub(crate) struct Stage {
     browser: Arc<Browser>,
-    executor: LiveExecutor<NoSecrets, Nowhere>,
+    executor: LiveExecutor,
     pub(crate) server: Server,
     page: Option<Page>,
     folder: TempDir,

@@ -70,7 +70,7 @@ struct Bench<'a> {
     args: &'a BenchArgs,
     policy: Policy,
     modeler: LivePageModeler,
-    executor: LiveExecutor<NoSecrets, ArtifactStore>,
+    executor: LiveExecutor,
     log: JsonlLog,
     run_id: cuebook_grammar::id::RunId,
     steps: u32,

@@ -127,7 +127,7 @@ async fn proposed(args: &ProposeArgs, output: Output) -> Result<(), Refusal> {
 
 struct Explorer<'a> {
     tab: &'a Tab,
-    executor: LiveExecutor<NoSecrets, MemoryArtifacts>,
+    executor: LiveExecutor,
     modeler: LivePageModeler,
     policy: Policy,
     until: Instant,

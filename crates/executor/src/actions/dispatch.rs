@@ -3,7 +3,7 @@
 use cuebook_cdp::DialogAnswer;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::Toggle;
-use cuebook_grammar::seam::{ArtifactSink, SecretSource};
+use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
 use cuebook_grammar::wire::Millis;
 
 use crate::actions::ActResult;
@@ -13,10 +13,10 @@ use crate::stop::{Part, Stop};
 
 impl StepRun<'_> {
     /// Carries the action out.
-    pub(crate) async fn act<S: SecretSource, A: ArtifactSink>(
+    pub(crate) async fn act(
         &mut self,
-        secrets: &S,
-        artifacts: &A,
+        secrets: &dyn BoxedSecretSource,
+        artifacts: &dyn BoxedArtifactSink,
     ) -> Part<ActResult> {
         let step = self.step;
         let done = match step.action() {
@@ -37,10 +37,10 @@ impl StepRun<'_> {
     }
 
     /// Verbs with a target or a result.
-    async fn act_for_result<S: SecretSource, A: ArtifactSink>(
+    async fn act_for_result(
         &mut self,
-        secrets: &S,
-        artifacts: &A,
+        secrets: &dyn BoxedSecretSource,
+        artifacts: &dyn BoxedArtifactSink,
     ) -> Part<ActResult> {
         let step = self.step;
         match step.action() {

@@ -16,7 +16,8 @@ use cuebook_grammar::id::{CredentialRef, NodeKey, TargetRef};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::policy::Rule;
 use cuebook_grammar::render::cut;
-use cuebook_grammar::seam::{SecretRefusal, SecretScope, SecretSource};
+use cuebook_grammar::seam::boxed::BoxedSecretSource;
+use cuebook_grammar::seam::{SecretRefusal, SecretScope};
 use cuebook_grammar::secret::{Secret, WireText};
 use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
@@ -51,7 +52,7 @@ impl Entry {
 
 impl StepRun<'_> {
     /// Types text after what is there.
-    pub(crate) async fn type_text<S: SecretSource>(&mut self, action: &TypeText, secrets: &S) -> Part<ActResult> {
+    pub(crate) async fn type_text(&mut self, action: &TypeText, secrets: &dyn BoxedSecretSource) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.text.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         match entry.field.kind {
@@ -136,12 +137,12 @@ impl StepRun<'_> {
     }
 
     /// The text to enter. A secret is resolved only here.
-    pub(crate) async fn text_for<S: SecretSource>(
+    pub(crate) async fn text_for(
         &mut self,
         entry: &Entry,
         text: Option<&WireText>,
         credential: Option<&CredentialRef>,
-        secrets: &S,
+        secrets: &dyn BoxedSecretSource,
     ) -> Part<Secret> {
         let target = self.step.action().target().cloned();
         if let Some(reference) = credential {

@@ -7,7 +7,8 @@ use cuebook_cdp::protocol::browser_protocol::page::GetLayoutMetricsParams;
 use cuebook_grammar::action::Screenshot;
 use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::outcome::{ArtifactRef, Cause, Stage};
-use cuebook_grammar::seam::{ArtifactKind, ArtifactSink};
+use cuebook_grammar::seam::ArtifactKind;
+use cuebook_grammar::seam::boxed::BoxedArtifactSink;
 use cuebook_probe::picture::{Picture, PictureError, Secrecy};
 use serde::Deserialize;
 
@@ -40,7 +41,11 @@ const LATE: Duration = Duration::from_millis(700);
 
 impl<'a> StepRun<'a> {
     /// Takes the picture that a step asks for, and stores it.
-    pub(crate) async fn screenshot<A: ArtifactSink>(&mut self, action: &Screenshot, artifacts: &A) -> Part<ActResult> {
+    pub(crate) async fn screenshot(
+        &mut self,
+        action: &Screenshot,
+        artifacts: &dyn BoxedArtifactSink,
+    ) -> Part<ActResult> {
         let mut clip = None;
         if action.target_ref.is_some() {
             let ready = self.ready_main(Need { visible: true, scroll: true, ..Need::default() }).await?;
@@ -87,10 +92,10 @@ impl<'a> StepRun<'a> {
     }
 
     /// A picture of the viewport for the record; `None` for a page that cannot be captured now.
-    pub(crate) async fn picture<A: ArtifactSink>(
+    pub(crate) async fn picture(
         &mut self,
         kind: ArtifactKind,
-        artifacts: &A,
+        artifacts: &dyn BoxedArtifactSink,
     ) -> Result<Option<ArtifactRef>, ExecutorError> {
         if self.page.dialog().is_some() || self.page.crashed() || self.page.closed() {
             return Ok(None);
@@ -134,8 +139,8 @@ async fn painted(picture: Picture) -> Option<Vec<u8>> {
 }
 
 /// Stores a picture among the artifacts.
-pub(crate) async fn stored<A: ArtifactSink>(
-    artifacts: &A,
+pub(crate) async fn stored(
+    artifacts: &dyn BoxedArtifactSink,
     kind: ArtifactKind,
     png: Vec<u8>,
 ) -> Result<ArtifactRef, ExecutorError> {

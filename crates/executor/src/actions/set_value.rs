@@ -2,7 +2,7 @@
 
 use cuebook_grammar::action::SetValue;
 use cuebook_grammar::outcome::{Cause, Stage};
-use cuebook_grammar::seam::SecretSource;
+use cuebook_grammar::seam::boxed::BoxedSecretSource;
 
 use crate::actions::ActResult;
 use crate::actions::enter_text::{Entry, not_a_field};
@@ -15,7 +15,7 @@ use crate::stop::Part;
 
 impl StepRun<'_> {
     /// Replaces what is in a field.
-    pub(crate) async fn set_value<S: SecretSource>(&mut self, action: &SetValue, secrets: &S) -> Part<ActResult> {
+    pub(crate) async fn set_value(&mut self, action: &SetValue, secrets: &dyn BoxedSecretSource) -> Part<ActResult> {
         let entry = self.entry(action.credential_ref.is_some()).await?;
         let text = self.text_for(&entry, action.value.as_ref(), action.credential_ref.as_ref(), secrets).await?;
         self.replace(&entry, text.expose()).await

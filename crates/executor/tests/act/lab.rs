@@ -75,7 +75,7 @@ impl ArtifactSink for Shelf {
 
 pub(crate) struct Lab {
     pub(crate) browser: Arc<Browser>,
-    pub(crate) executor: LiveExecutor<OneSecret, Shelf>,
+    pub(crate) executor: LiveExecutor,
     pub(crate) secrets: OneSecret,
     pub(crate) shelf: Shelf,
     pub(crate) page: PageId,
