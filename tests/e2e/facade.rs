@@ -224,6 +224,20 @@ async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Re
     Ok(())
 }
 
+#[test]
+fn a_run_that_is_repaired_fits_on_the_stack_of_a_worker_with_room_to_spare() -> Result<()> {
+    // Workers of tokio have 2 MiB; a build without optimisation takes the most.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(1_500 << 10).build()?;
+    runtime.block_on(runtime.spawn(async {
+        let site = cuebook_site::Site::builder().build().bind(0).await?;
+        let mut agent = Agent::builder().build().await?;
+        agent.open(&site.url("/newsletter")).await?;
+        let report = agent.run("Click Continue").await?;
+        assert!(clicks(&report).contains(&StepOrigin::Repair), "{report:#?}");
+        Ok(agent.close().await?)
+    }))?
+}
+
 #[tokio::test]
 async fn storage_goes_from_browser_to_browser_and_no_request_is_made_for_it() -> Result<()> {
     let site = cuebook_site::Site::builder().build().bind(0).await?;
