@@ -57,6 +57,7 @@ const WORDS: &[&str] = &[
     "origin",
     "page",
     "pageType",
+    "part",
     "placement",
     "pressed",
     "purpose",

@@ -1,10 +1,12 @@
 //! Tables of runs as Parquet.
 
 mod column;
+mod counted;
 mod episodes;
 mod parts;
 mod tables;
 
+pub use counted::ExportedTables;
 pub use episodes::EpisodeRow;
 pub use parts::{SCHEMA_VERSION, columns, episodes};
 
