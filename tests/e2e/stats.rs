@@ -73,6 +73,16 @@ fn runs_are_counted_and_a_rate_that_fell_fails_the_gate() -> Result<()> {
     let by = cuebook(&["stats", text(&good)?, "--by", "site", "--prometheus"])?;
     let line = format!("cuebook_runs{{site=\"{site}\",result=\"ok\"}} 1\n");
     assert!(by.stdout.contains(&line), "{line} in {}", by.stdout);
+    let tables = out.join("tables");
+    let export = ["export", text(&good)?, text(&bad)?, "--to", "parquet", "--redact", "none", "--out", text(&tables)?];
+    assert_eq!(cuebook(&export)?.code, 0);
+    for more in [&["--json"][..], &["--json", "--by", "task"], &["--prometheus", "--by", "site"], &[]] {
+        let of = |paths: &[&str]| cuebook(&[&["stats"], paths, more].concat());
+        let (logs, tables) = (of(&[text(&good)?, text(&bad)?])?, of(&[text(&tables)?])?);
+        assert_eq!((tables.code, tables.stdout, tables.stderr.as_str()), (0, logs.stdout, ""), "{more:?}");
+    }
+    let gate = cuebook(&["stats", text(&tables)?, "--gate", text(&baseline)?])?;
+    assert_eq!((gate.code, gate.stderr.contains("regression: runs.successRate")), (1, true), "{gate:?}");
     let wrong = cuebook(&["stats", text(&good)?, "--price", "gpt-5=1"])?;
     assert_eq!((wrong.code, wrong.stderr.contains("MODEL=IN,OUT")), (2, true), "{wrong:?}");
     let scraped = cuebook(&["stats", text(&good)?, "--prometheus"])?;
@@ -108,6 +118,13 @@ fn a_broken_rule_is_said_once_and_its_recovery_too() -> Result<()> {
     assert!(!begun.stdout.contains('\u{1b}'), "{begun:?}");
     let again = cuebook(&once)?;
     assert_eq!((again.code, again.stdout.as_str()), (1, ""), "said once, and active: {again:?}");
+    let withdrawn = out.join("other.toml");
+    fs::write(&withdrawn, rule.replace("\"buys\"", "\"sells\""))?;
+    let state = out.join("state.json");
+    fs::copy(out.join("cuebook-watch.json"), &state)?;
+    let gone = cuebook(&["watch", runs, "--rules", text(&withdrawn)?, "--state", text(&state)?, "--once"])?;
+    assert!(gone.stdout.contains("withdrawn: buys: runs.successRate of buy"), "{gone:?}");
+    assert!(gone.stdout.contains("alert: sells") && gone.code == 1, "{gone:?}");
     ended(&out, "c", 3, "ok")?;
     ended(&out, "d", 4, "ok")?;
     let json = cuebook(&["watch", runs, "--rules", rules_file, "--once", "--json"])?;

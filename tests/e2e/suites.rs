@@ -365,9 +365,18 @@ fn an_interrupted_suite_closes_its_browsers_and_reports_what_ran() -> Result<()>
         .spawn()?;
     // The second case fails as often as it is tried, for five seconds each time.
     site.until(|| fs::read_dir(&runs).map_or(0, Iterator::count) >= 4)?;
+    // A case that is tried again is not judged before it is over.
+    let rules = site.folder.path().join("alerts.toml");
+    fs::write(&rules, "[[rule]]\nname = \"ends\"\nrate = \"runs.successRate\"\nmin = 0.9\nmin_runs = 1\n")?;
+    let look = || cuebook(&["watch", text(&runs)?, "--rules", text(&rules)?, "--once", "--json"]);
+    let looked = look()?;
+    assert_eq!((looked.code, &looked.json()?["alerts"]), (0, &json!([])), "{looked:?}");
     Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
     let ended = child.wait_with_output()?;
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    let looked = look()?;
+    let alert = &looked.json()?["alerts"][0];
+    assert_eq!((looked.code, &alert["now"], &alert["runs"]), (1, &json!(0.5), &json!(2)), "{looked:?}");
     assert_eq!(Report::deserialize_from_str(&fs::read_to_string(&junit)?)?.tests, 1);
     let left: Vec<_> = fs::read_dir(&temporary)?
         .flatten()

@@ -602,7 +602,7 @@ pub(crate) struct FilmArgs {
 
 #[derive(Args)]
 pub(crate) struct StatsArgs {
-    /// Directories of runs, or of several runs
+    /// Directories of runs, of several runs, or of exports to Parquet
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Print Prometheus' text format
@@ -661,7 +661,7 @@ pub(crate) struct AlertsArgs {
     #[arg(long, value_name = "COMMAND", value_parser = command_line)]
     pub(crate) exec: Option<Words>,
     /// URL that each alert is posted to as JSON
-    #[arg(long, value_name = "URL", value_parser = webhook)]
+    #[arg(long, value_name = "URL", hide_env_values = true, value_parser = webhook)]
     pub(crate) webhook: Option<String>,
     /// Look once, and exit with 1 if an alert is active
     #[arg(long)]

@@ -84,6 +84,19 @@ impl RunDir {
         File::open(self.log_path()).is_ok_and(|log| !try_lock(&log))
     }
 
+    /// Holds the run as part of something that goes on, until the result is dropped or the process ends. `None` where the
+    /// platform has no locks of folders.
+    #[must_use]
+    pub fn hold(&self) -> Option<File> {
+        File::open(&self.path).ok().filter(try_lock)
+    }
+
+    /// Returns `true` if a process holds the run; `false` where that cannot be known.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        File::open(&self.path).is_ok_and(|folder| is_locked(&folder))
+    }
+
     /// Path of the folder itself.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -133,6 +146,17 @@ pub fn utc(ms_since_1970: u64) -> String {
 #[cfg(unix)]
 pub(crate) fn try_lock(log: &File) -> bool {
     rustix::fs::flock(log, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+#[cfg(unix)]
+fn is_locked(file: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+#[cfg(not(unix))]
+fn is_locked(_: &File) -> bool {
+    false
 }
 
 /// As if somebody else had it.
@@ -196,6 +220,18 @@ mod tests {
             assert!(next > last, "{next} comes after {last}");
             last = next;
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_run_is_held_until_what_holds_it_is_dropped() {
+        let out = tempfile::tempdir().unwrap();
+        let dir = RunDir::create(out.path(), &run_id(0, [0; 3])).unwrap();
+        assert!(!dir.is_held());
+        let held = dir.hold();
+        assert!(held.is_some() && dir.is_held() && dir.is_held());
+        drop(held);
+        assert!(!dir.is_held());
     }
 
     #[test]

@@ -55,6 +55,25 @@ pub enum ExportError {
         /// The part that holds it.
         part: String,
     },
+    /// The folder holds an export that is not to Parquet.
+    #[error(
+        "{} holds an export to {seen}: expected recorded runs, or an export to parquet (cuebook export RUNS --to parquet)",
+        path.display()
+    )]
+    NoTables {
+        /// Folder of the export.
+        path: PathBuf,
+        /// Format of the export.
+        seen: &'static str,
+    },
+    /// A table is not as an export writes it.
+    #[error("cannot read the table {}: {why} (export the runs again, with --rewrite)", path.display())]
+    Table {
+        /// The file of the table.
+        path: PathBuf,
+        /// Expected and seen content.
+        why: String,
+    },
     /// An address names no place that exports can go to.
     #[error("expected {expected}, saw {seen}")]
     Address {

@@ -44,6 +44,11 @@ impl List {
         self.lines().next().and_then(|line| serde_json::from_str(line).ok())
     }
 
+    /// The format and the redaction of the export; `None` if the folder holds none, or an unreadable list.
+    pub(crate) fn holds(&self) -> Option<(Format, Redaction)> {
+        self.head().map(|head| (head.format, head.redaction))
+    }
+
     /// The units that have files, by name.
     pub(crate) fn units(&self) -> BTreeMap<String, Unit> {
         let units = self.lines().skip(1).filter_map(|line| serde_json::from_str::<Unit>(line).ok());

@@ -43,7 +43,7 @@ pub use error::ExportError;
 pub use export::export;
 pub use format::{Format, Redaction};
 pub use job::{Exported, Options};
-pub use parquet::{EpisodeRow, SCHEMA_VERSION, columns, episodes};
+pub use parquet::{EpisodeRow, ExportedTables, SCHEMA_VERSION, columns, episodes};
 #[cfg(feature = "remote")]
 pub use remote::Bucket;
 pub use training::missing;

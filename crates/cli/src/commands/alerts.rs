@@ -124,6 +124,10 @@ fn look(paths: &[PathBuf], rules: &Rules, state: &mut AlertState) -> Result<(), 
     let folder = |run: &RunDir| run.path().canonicalize().ok().map(|path| path.display().to_string());
     let found: Vec<(String, RunDir)> = found.into_iter().filter_map(|run| Some((folder(&run)?, run))).collect();
     for (folder, run) in found.iter().filter(|(folder, _)| !state.has_read(folder)).collect::<Vec<_>>() {
+        // A test case counts once it is over.
+        if run.is_held() {
+            continue;
+        }
         // Asked first: a run that ends meanwhile is read at the next look.
         let is_running = run.is_running();
         let Ok(entries) = Entries::open(&run.log_path()) else { continue };
@@ -216,9 +220,12 @@ fn in_words(alert: &Alert) -> String {
         Limit::Max(limit) => format!("at most {}", value(alert.measure, limit)),
         Limit::Drop(by) => format!("worse by at most {:.1} %", by * 100.0),
     };
-    let state = if alert.active { "alert" } else { "recovered" };
     let group = alert.group.as_ref().map_or_else(String::new, |group| format!(" of {group}"));
     let (rule, rate, now, before) = (&alert.rule, &alert.rate, shown(alert.now), shown(alert.before));
+    if let Some(why) = &alert.withdrawn {
+        return plain(&format!("withdrawn: {rule}: {rate}{group} (limit: {limit}): {why}"));
+    }
+    let state = if alert.active { "alert" } else { "recovered" };
     let mut text = plain(&format!(
         "{state}: {rule}: {rate}{group} is {now} in {} runs, was {before} (limit: {limit})",
         alert.runs

@@ -9,6 +9,7 @@ use cuebook_datalayer::metrics::{
     By, Collector, Measure, ModelUse, Quantiles, Regression, Slow, Summary, Tolerance, to_prometheus,
 };
 use cuebook_datalayer::{DataError, Entries, Entry, RunDir};
+use cuebook_export::{ExportedTables, Redaction};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
@@ -34,6 +35,9 @@ struct Stats {
     /// Logs with a line that cannot be read. What stands before it is counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<String>,
+    /// Where an export does not tell apart what its logs did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// The most groups that are told apart. The runs of further ones are in `(others)`.
@@ -103,7 +107,7 @@ pub(crate) fn run(args: &StatsArgs, output: Output) -> Exit {
             } else {
                 print_text(&table(&stats, &args.prices));
             }
-            for problem in &stats.unreadable {
+            for problem in stats.unreadable.iter().chain(&stats.notes) {
                 progress::say(&format!("note: {}", plain(problem)));
             }
             for one in &stats.regressions {
@@ -121,18 +125,46 @@ fn measured(args: &StatsArgs) -> Result<Stats, Refusal> {
     let unreadable = |message: String| Refusal::invalid(ErrorCode::Unreadable, message);
     // Before an hour of reading.
     let baseline = args.gate.as_deref().map(baseline).transpose().map_err(unreadable)?;
-    let runs = RunDir::find(&args.runs).map_err(|error| unreadable(with_sources(&error)))?;
     let mut collector = Collector::default();
     let mut groups: BTreeMap<String, Collector> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for run in runs {
+    let (mut problems, mut notes, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+    for folder in &args.runs {
+        let exported = ExportedTables::open(folder).map_err(|error| unreadable(with_sources(&error)))?;
+        let Some(tables) = exported else {
+            logs.push(folder.clone());
+            continue;
+        };
+        let caseless = tables.each(&mut |entries| {
+            let copies = args.by.map(|by| (by, entries.iter().cloned().map(Ok).collect::<Vec<_>>()));
+            // Entries that were read have no errors.
+            collector.add_run(entries.into_iter().map(Ok::<_, DataError>)).ok();
+            if let Some((by, entries)) = copies {
+                add_to_group(by, entries, &mut groups).ok();
+            }
+        });
+        let folder = folder.display();
+        match caseless.map_err(|error| unreadable(with_sources(&error)))? {
+            0 => {}
+            runs => notes.push(format!(
+                "{folder}: tables before version 1.4 do not say to which test case a run belongs: {runs} runs of tests \
+                 count one by one (export them again, with --rewrite)"
+            )),
+        }
+        if tables.redaction() == Redaction::Strict {
+            notes.push(format!(
+                "{folder}: redacted: steps, conditions and tasks that differ in texts alone count as one"
+            ));
+        }
+    }
+    let runs = if logs.is_empty() { Ok(Vec::new()) } else { RunDir::find(&logs) };
+    for run in runs.map_err(|error| unreadable(with_sources(&error)))? {
         let log = run.log_path();
         if let Err(error) = Entries::open(&log).and_then(|entries| collector.add_run(entries)) {
             problems.push(format!("{}: {}", log.display(), with_sources(&error)));
         }
         if let Some(by) = args.by {
             // A second reading needs no copy of each entry. Its errors are those of the first.
-            add_to_group(by, &log, &mut groups).ok();
+            Entries::open(&log).and_then(|entries| add_to_group(by, entries, &mut groups)).ok();
         }
     }
     let summary = collector.summary();
@@ -143,11 +175,15 @@ fn measured(args: &StatsArgs) -> Result<Stats, Refusal> {
     let tolerance = Tolerance { share: args.tolerance, factor: args.slower };
     let regressions = baseline.map(|baseline| summary.regressions(&baseline, tolerance)).unwrap_or_default();
     let costs = Costs::of(&summary, &args.prices);
-    Ok(Stats { summary, groups, costs, regressions, unreadable: problems })
+    Ok(Stats { summary, groups, costs, regressions, unreadable: problems, notes })
 }
 
-fn add_to_group(by: By, log: &Path, groups: &mut BTreeMap<String, Collector>) -> Result<(), DataError> {
-    let mut entries = Entries::open(log)?.peekable();
+fn add_to_group(
+    by: By,
+    entries: impl IntoIterator<Item = Result<Entry, DataError>>,
+    groups: &mut BTreeMap<String, Collector>,
+) -> Result<(), DataError> {
+    let mut entries = entries.into_iter().peekable();
     let name = match entries.peek() {
         Some(Ok(Entry::Header(header))) => by.group(header),
         _ => "(none)".to_owned(),

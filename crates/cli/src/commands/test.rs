@@ -236,6 +236,8 @@ impl Stage<'_> {
             let began = Instant::now();
             let mut result = CaseResult::of(ripe.case);
             let ended = Box::pin(self.run(ripe, &mut result)).await;
+            // The last run first: an earlier one is never seen alone.
+            result.held.drain(..).rev().for_each(drop);
             result.took(began.elapsed());
             if let Err(refusal) = ended {
                 self.stopped.store(true, Ordering::Relaxed);
@@ -391,6 +393,7 @@ impl Stage<'_> {
             priority: Some(ripe.case.priority.as_str().to_owned()),
             expect: ripe.case.expected(),
         });
+        result.held.extend(ready.dir().hold());
         let (policy, interrupt) = (ripe.policy.clone(), self.interrupt.clone());
         let ended = Box::pin(perform(job, ready, tab, page, policy, interrupt, options, ALONE, None)).await?;
         result.runs.push(ended.dir.path().to_owned());

@@ -76,7 +76,7 @@ pub(crate) fn applied(line: Command, words: &[OsString], settings: &Settings) ->
             Some(Source::Off) => arg.env(None::<&str>),
             Some(Source::File(setting)) if is_flag(&arg) && setting.words == ["false"] => arg.env(None::<&str>),
             // The variable may be set, and blank.
-            Some(Source::File(setting)) => arg.env(None::<&str>).default_values(&setting.words),
+            Some(Source::File(setting)) => arg.env(None::<&str>).required(false).default_values(&setting.words),
         }
     };
     let configured = sources.keys().filter(|id| from_file(id)).map(|id| (*id).to_owned()).collect();

@@ -10,6 +10,8 @@ use super::reach::{Reach, row};
 
 /// Commands whose settings are those of another one: `serve` is what `start` runs.
 const SAME: [(&str, &str); 1] = [("serve", "start")];
+/// Commands whose table has another name: `watch` is a key.
+const RENAMED: [(&str, &str); 1] = [("watch", "alerts")];
 
 /// Form of a value in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl Table {
         }
         for command in line.get_subcommands().filter(|command| !command.is_hide_set()) {
             for arg in leaf(command).get_arguments() {
-                add(&mut fields, command.get_name(), arg);
+                add(&mut fields, canonical(command.get_name()), arg);
             }
         }
         let commands = fields.values().filter(|field| field.has_key()).flat_map(|field| field.commands.iter().cloned());
@@ -149,7 +151,12 @@ pub(super) fn delimiter(arg: &Arg) -> char {
 
 /// The command that stands for another one in files.
 pub(super) fn canonical(command: &str) -> &str {
-    SAME.iter().find(|(other, _)| *other == command).map_or(command, |(_, same)| same)
+    SAME.iter().chain(&RENAMED).find(|(other, _)| *other == command).map_or(command, |(_, same)| same)
+}
+
+/// The command that a table of a file is for.
+pub(super) fn command_of(section: &str) -> &str {
+    RENAMED.iter().find(|(_, table)| *table == section).map_or(section, |(command, _)| command)
 }
 
 /// The command whose arguments these are: that of the only subcommands of one that has none itself.

@@ -216,6 +216,10 @@ impl Settings {
                 }
                 continue;
             }
+            if item.is_table_like() && canonical(name) != name {
+                let why = format!("the settings of `cuebook {name}` stand in [{}], not in [{name}]", canonical(name));
+                return Err(fault(why));
+            }
             let entries = match item.as_table_like().filter(|_| table.sections.contains(name)) {
                 Some(inner) => inner.iter().map(|(key, item)| (format!("{name}.{key}"), item)).collect(),
                 None if table.sections.contains(name) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::{Field, Form, Table};
+use super::fields::{Field, Form, Table, command_of};
 use super::files::TRUST;
 
 /// The schema of a file.
@@ -21,7 +21,7 @@ pub(crate) fn schema(table: &Table) -> Value {
             let name = field.key.rsplit_once('.').map_or(field.key.as_str(), |(_, name)| name);
             (name.to_owned(), property(field))
         });
-        let about = format!("Settings of `cuebook {section}` alone");
+        let about = format!("Settings of `cuebook {}` alone", command_of(section));
         let inner: Map<String, Value> = inner.collect();
         let section_schema =
             json!({ "type": "object", "description": about, "properties": inner, "additionalProperties": false });

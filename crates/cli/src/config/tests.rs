@@ -7,7 +7,7 @@ use clap::Command;
 
 use super::apply::{Applied, applied};
 use super::edit::{self, Readers};
-use super::fields::{Form, Table, is_verb, leaf};
+use super::fields::{Form, Table, canonical, is_verb, leaf};
 use super::files::{Fault, PROJECT_FILE, Places, Settings, parsed};
 use super::published::schema;
 use super::reach::{self, BESIDE, Reach, row};
@@ -79,8 +79,8 @@ fn every_flag_is_decided_upon_and_no_other() {
     let line = line();
     let mut used = Vec::new();
     let mut decide = |command: &str, flag: &str| {
-        let (name, _) =
-            row(command, flag).unwrap_or_else(|| panic!("config/reach.rs does not say who sets --{flag} of {command}"));
+        let (name, _) = row(canonical(command), flag)
+            .unwrap_or_else(|| panic!("config/reach.rs does not say who sets --{flag} of {command}"));
         used.push(name);
     };
     line.get_arguments().filter_map(|arg| arg.get_long()).for_each(|flag| decide("", flag));
@@ -361,6 +361,26 @@ fn every_flag_can_be_typed_beside_every_other() {
         let words: Vec<&str> = [command.get_name()].into_iter().chain(flags.iter().map(String::as_str)).collect();
         applied_to(&settings, &words).unwrap();
     }
+}
+
+#[test]
+fn the_command_watch_is_set_in_the_table_alerts() {
+    let user = "watch = true\n[alerts]\nrules = \"alerts.toml\"\nevery = \"1m\"\nexec = \"notify me\"\n";
+    let machine = Machine::new(user, "");
+    let settings = machine.read().unwrap();
+    let of = |flag| value(&settings, &["watch", "runs"], flag);
+    assert_eq!(of("rules"), Some(machine.root().join("alerts.toml").display().to_string()));
+    assert_eq!((of("every").as_deref(), of("exec").as_deref()), (Some("1m"), Some("notify me")));
+    assert_eq!(value(&settings, &["watch", "runs", "--once"], "once").as_deref(), Some("true"), "`every` gives way");
+    assert_eq!(value(&settings, &["watch", "runs", "--rules", "b.toml"], "rules").as_deref(), Some("b.toml"));
+    let (line, words) = applied_to(&Settings::default(), &["watch", "runs"]).unwrap();
+    assert!(line.try_get_matches_from(words).is_err(), "without a file, --rules is required");
+    let settings = Machine::new("", "[alerts]\nexec = \"evil\"\nrules = \"/etc/alerts.toml\"\n").read().unwrap();
+    assert_eq!(settings.notes("watch", &Table::of(&self::line())).len(), 1, "a project that is not trusted");
+    let error = refused("[watch]\nevery = \"1m\"\n");
+    assert!(error.contains("stand in [alerts], not in [watch]"), "{error}");
+    let error = refused("[alerts]\nwebhook = \"https://chat.test/secret\"\n");
+    assert!(error.contains("unknown key `alerts.webhook`") && !error.contains("secret"), "{error}");
 }
 
 #[test]

@@ -86,6 +86,7 @@ mod tests {
             recording: None,
             runs: Vec::new(),
             first_run: None,
+            held: Vec::new(),
             steps: None,
         }
     }

@@ -1,5 +1,6 @@
 //! Results of the cases of a suite.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,6 +63,9 @@ pub(crate) struct CaseResult {
     /// The first of them.
     #[serde(skip)]
     pub(crate) first_run: Option<RunId>,
+    /// Holds on its runs until it is over, so that nothing judges an attempt that is tried again.
+    #[serde(skip)]
+    pub(crate) held: Vec<File>,
     /// The folder of the run of the steps, at the last attempt.
     #[serde(skip)]
     pub(crate) steps: Option<PathBuf>,
@@ -186,6 +190,7 @@ impl CaseResult {
             recording: None,
             runs: Vec::new(),
             first_run: None,
+            held: Vec::new(),
             steps: None,
         }
     }

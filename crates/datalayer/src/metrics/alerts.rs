@@ -300,13 +300,8 @@ impl RunFacts {
         let summary = collector.summary();
         let of_share = |rate: Rate| (rate.name.to_owned(), (rate.amount, rate.count));
         let is_share = |rate: &Rate| rate.measure != Measure::Milliseconds && rate.count > 0;
-        let mut shares: BTreeMap<_, _> = summary.rates().into_iter().filter(is_share).map(of_share).collect();
+        let shares = summary.rates().into_iter().filter(is_share).map(of_share).collect();
         let case = header.as_ref().and_then(|header| header.case.as_ref());
-        let is_ok = collector.runs().last().is_some_and(|run| run.result == "ok");
-        if is_ok && case.is_some_and(|case| case.part == CasePart::Steps) {
-            // Its expectations say how the case ended, in a run that follows.
-            shares.remove("runs.successRate");
-        }
         let mut times: BTreeMap<String, BTreeMap<u64, u64>> = BTreeMap::new();
         let counted = [
             ("postconditions.latencyMs.p90", collector.latency.counted().collect::<Vec<_>>()),
@@ -406,6 +401,9 @@ pub struct Alert {
     pub at_ms: u64,
     /// Folders of the runs at present that are worst by the rate, at most ten.
     pub evidence: Vec<String>,
+    /// Reason why it ended, if not by a rate that keeps to the limit again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<String>,
 }
 
 /// An alert that is still to be delivered.
@@ -494,7 +492,7 @@ impl AlertState {
     }
 
     /// Judges the runs, and adds what begins and what has recovered to those that are to be delivered. While an alert
-    /// is active, `drop` compares with what was before it began. Alerts of rules that are gone end without a word.
+    /// is active, `drop` compares with what was before it began. Alerts of rules that are gone are withdrawn.
     pub fn judge(&mut self, rules: &Rules, now_ms: u64) {
         let mut were = std::mem::take(&mut self.active);
         let mut said = Vec::new();
@@ -537,6 +535,7 @@ impl AlertState {
                     since_ms,
                     at_ms: now_ms,
                     evidence: rule.evidence(latest),
+                    withdrawn: None,
                 };
                 if is_broken != was.is_some() {
                     said.push(Pending { alert: alert.clone(), executed: false });
@@ -544,6 +543,16 @@ impl AlertState {
                 self.active.extend(was.filter(|_| is_broken).or_else(|| is_broken.then_some(alert)));
             }
         }
+        said.extend(were.into_iter().map(|was| {
+            let why = match rules.0.iter().find(|rule| rule.name == was.rule) {
+                Some(rule) => format!("the rule now judges {}", rule.rate),
+                None => "the rules no longer have this rule".to_owned(),
+            };
+            let (evidence, withdrawn) = (Vec::new(), Some(why));
+            let alert =
+                Alert { active: false, now: None, runs: 0, count: 0, at_ms: now_ms, evidence, withdrawn, ..was };
+            Pending { alert, executed: false }
+        }));
         self.pending.extend(said);
     }
 }
@@ -626,6 +635,26 @@ mod tests {
     }
 
     #[test]
+    fn an_alert_of_a_rule_that_is_gone_is_withdrawn_once() {
+        let (mut state, mine) = (AlertState::default(), rules("min = 0.75"));
+        assert_eq!(look(&mut state, &mine, &["failed", "failed"]).len(), 1);
+        let rule = |name: &str, rate: &str| {
+            Rules::parse(&format!("[[rule]]\nname = \"{name}\"\nrate = \"{rate}\"\nmin = 0.1")).unwrap()
+        };
+        let mut other = state.clone();
+        for (state, rules, why) in [
+            (&mut state, rule("else", "plans.validity"), "no longer have this rule"),
+            (&mut other, rule("ends", "plans.validity"), "now judges plans.validity"),
+        ] {
+            let ended = look(state, &rules, &[]);
+            let [alert] = ended.as_slice() else { panic!("{ended:?}") };
+            assert_eq!((alert.active, alert.rate.as_str(), alert.limit), (false, "runs.successRate", Limit::Min(0.75)));
+            assert!(alert.withdrawn.as_ref().unwrap().contains(why), "{alert:?}");
+            assert_eq!((look(state, &rules, &[]), state.active().len()), (vec![], 0), "it is said once");
+        }
+    }
+
+    #[test]
     fn latencies_are_judged_for_each_site() {
         let text = "[[rule]]\nname = \"slow\"\nrate = \"steps.durationMs.p90\"\nmax = 500\nmin_runs = 1\nby = \"site\"";
         let (mut state, rules) = (AlertState::default(), Rules::parse(text).unwrap());
@@ -646,7 +675,7 @@ mod tests {
             state.add(RunFacts::read(&format!("r{at}"), log("r", at, result, 40, &case)).0);
             state.runs.iter().map(|run| run.shares.get("runs.successRate").copied()).collect::<Vec<_>>()
         };
-        assert_eq!(add(1, 1, "steps", "ok"), [None], "not judged so far");
+        assert_eq!(add(1, 1, "steps", "ok"), [Some((0, 1))], "its expectations were never judged");
         assert_eq!(add(2, 1, "expectations", "failed"), [Some((0, 1))]);
         assert_eq!(add(4, 2, "expectations", "ok"), [Some((1, 1))]);
         assert_eq!(add(3, 2, "steps", "ok"), [Some((1, 1))], "whatever the order");

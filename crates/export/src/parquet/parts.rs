@@ -31,7 +31,7 @@ use crate::source::{ExportEntry, Pages, RunSource};
 /// The version of the tables, in the metadata of each file as `cuebook.schemaVersion`. The minor version is raised when a
 /// column is added, at the end of its table and nullable. Nothing else ever changes, so files of all versions can be
 /// read together.
-pub const SCHEMA_VERSION: &str = "1.3";
+pub const SCHEMA_VERSION: &str = "1.4";
 
 /// Log bytes of a part. A log shrinks to about a tenth, so that files come to tens of megabytes.
 const PART: u64 = 512 << 20;

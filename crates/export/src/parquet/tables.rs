@@ -24,7 +24,12 @@ rows! { pub(super),
         run_id: String, started: Time, ended: Option<Time>, duration_ms: Option<i64>, result: Option<String>,
         command: String, task: Option<String>, url: Option<String>, host: Option<String>, cuebook: String,
         browser: Option<String>, log_version: String, steps: i64, failed_steps: i64, calls: i64, input_tokens: i64,
-        output_tokens: i64, observations: i64, unreadable: Option<String>,
+        output_tokens: i64, observations: i64, unreadable: Option<String>, case: Option<CaseRow>, plan: Option<String>,
+    }
+    /// The part of a test case that a run is.
+    CaseRow {
+        id: String, suite: String, name: String, attempt: i64, part: String, priority: Option<String>,
+        expect: Vec<String>,
     }
     /// One attempt of a step.
     StepRow {
@@ -37,7 +42,7 @@ rows! { pub(super),
         url_after: Option<String>, new_document: bool, added: i64, removed: i64, attributes_changed: i64,
         texts_changed: i64, states: Vec<String>, problems: Vec<ProblemRow>, console_errors: Vec<String>,
         dialogs: Vec<DialogRow>, downloads: Vec<DownloadRow>, new_tabs: Vec<String>, artifacts: Vec<ArtifactRow>,
-        data_json: Option<String>, late_json: Option<String>,
+        data_json: Option<String>, late_json: Option<String>, declared_json: Option<String>,
     }
     /// A target as it was when its step was decided.
     TargetRow {
@@ -123,6 +128,16 @@ impl RunRow {
             output_tokens: 0,
             observations: 0,
             unreadable: None,
+            case: header.case.as_ref().map(|case| CaseRow {
+                id: case.id.to_string(),
+                suite: case.suite.clone(),
+                name: case.name.clone(),
+                attempt: case.attempt.into(),
+                part: word(&case.part),
+                priority: case.priority.clone(),
+                expect: case.expect.clone(),
+            }),
+            plan: header.plan.clone(),
         }
     }
 
@@ -144,6 +159,11 @@ impl StepRow {
         let none = EffectRecord::default();
         let effects = record.effects.as_ref().unwrap_or(&none);
         let (timings, failure) = (&record.execution.timings, record.failure.as_ref());
+        let declared = record.candidates.iter().filter_map(|(target, recorded)| match recorded {
+            RecordedTarget::Declared(locator) => Some((target, locator)),
+            RecordedTarget::Observed(_) => None,
+        });
+        let declared: BTreeMap<_, _> = declared.collect();
         let step = &record.action;
         Self {
             run_id: record.run_id.to_string(),
@@ -218,6 +238,7 @@ impl StepRow {
                 .collect(),
             data_json: record.data.as_ref().map(json),
             late_json: (!effects.late.is_empty()).then(|| json(&effects.late)),
+            declared_json: (!declared.is_empty()).then(|| json(&declared)),
         }
     }
 }

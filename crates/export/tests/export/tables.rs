@@ -8,7 +8,9 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
-use cuebook_export::{ExportError, Format, Options, Redaction, SCHEMA_VERSION};
+use cuebook_datalayer::metrics::{By, Collector, Summary};
+use cuebook_datalayer::{DataError, Entries, Entry, RunDir};
+use cuebook_export::{ExportError, ExportedTables, Format, Options, Redaction, SCHEMA_VERSION};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::json;
 
@@ -84,6 +86,126 @@ fn each_table_has_its_rows_with_their_types() {
         (texts(&planning, "model"), texts(&planning, "result")),
         (vec!["qwen3:8b".into()], vec!["invalid".into()])
     );
+}
+
+/// Runs of every kind that metrics tell apart, of one day.
+fn sample(runs: &Runs) {
+    runs.login("r1", NOON);
+    runs.login_until("r2", 2, &json!({ "origin": "person" }), None);
+    let late = json!({ "effects": { "requests": [{ "method": "GET", "url": "http://shop.test/orders/17", "status": 500,
+                                                   "durationMs": 700 }] } });
+    runs.login_until("r3", 2, &late, Some("failed"));
+    let declared = json!({ "action": { "type": "click", "targetRef": "go", "post": [{ "kind": "visible", "target": "go" }] },
+        "candidates": { "go": { "declared": { "strategy": "css", "selector": "#go" } } },
+        "postCheck": [{ "condition": { "kind": "visible", "target": "go" }, "verdict": "fails", "default": true },
+                      { "condition": { "kind": "urlChanges" }, "verdict": "holds", "vacuous": true }] });
+    runs.login_until("r4", 2, &declared, Some("failed"));
+    runs.login_until("r5", 2, &declared, Some("failed"));
+    for (name, part, result) in [("r3", "steps", "failed"), ("r4", "steps", "ok"), ("r5", "expectations", "ok")] {
+        let log = runs.path(name).join("log.jsonl");
+        let text = fs::read_to_string(&log).unwrap();
+        let mut entries: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let attempt = if name == "r3" { 1 } else { 2 };
+        entries[0]["case"] = json!({ "id": "r3", "suite": "shop", "name": "pays", "attempt": attempt, "part": part,
+                                     "expect": ["it is paid"] });
+        entries[0].as_object_mut().unwrap().remove("task");
+        entries.last_mut().unwrap()["result"] = json!(result);
+        runs.log(name, &entries);
+    }
+    // A planner that failed, before a log that was cut off.
+    let text = fs::read_to_string(runs.path("r1").join("log.jsonl")).unwrap();
+    let lines =
+        text.lines().take(3).filter(|line| !line.contains("\"observed\"")).map(|line| line.replace("\"r1\"", "\"r6\""));
+    let mut entries: Vec<serde_json::Value> = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
+    entries[1]["call"]["end"] = json!({ "failed": { "code": "timeout", "message": "no answer" } });
+    runs.log("r6", &entries);
+}
+
+/// The metrics of runs, and their groups.
+fn counted(runs: impl IntoIterator<Item = Vec<Entry>>) -> (Summary, Vec<[String; 3]>) {
+    let (mut collector, mut groups) = (Collector::default(), Vec::new());
+    for entries in runs {
+        let Some(Entry::Header(header)) = entries.first() else { panic!("{entries:?}") };
+        groups.push(By::ALL.map(|by| by.group(header)));
+        collector.add_run(entries.into_iter().map(Ok::<_, DataError>)).unwrap();
+    }
+    groups.sort();
+    (collector.summary(), groups)
+}
+
+fn of_tables(out: &Path) -> (Summary, Vec<[String; 3]>) {
+    let mut runs = Vec::new();
+    assert_eq!(ExportedTables::open(out).unwrap().unwrap().each(&mut |entries| runs.push(entries)).unwrap(), 0);
+    counted(runs)
+}
+
+#[test]
+fn tables_count_as_their_logs_do() {
+    let runs = Runs::new();
+    sample(&runs);
+    let read = |run: RunDir| Entries::open(&run.log_path()).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    let dirs = RunDir::find(&[runs.path("").to_owned()]).unwrap();
+    let logs = counted(dirs.into_iter().map(read));
+    let (out, exported) = runs.export(Format::Parquet, Redaction::None);
+    assert!(exported.unreadable.is_empty(), "{exported:?}");
+    assert_eq!(of_tables(&out), logs);
+    let (summary, groups) = logs;
+    assert_eq!((summary.runs.total, summary.runs.ok, summary.runs.cut_off), (4, 2, 2), "{summary:?}");
+    let seen = [summary.plans.failed, summary.repairs.recovered, summary.postconditions.timed_out];
+    assert!(seen.iter().take(1).all(|count| *count > 0) && summary.postconditions.stated > 0, "{summary:?}");
+    assert!(summary.slow_steps.iter().any(|slow| slow.what.contains("css=")), "{:?}", summary.slow_steps);
+    assert_eq!(summary.slow_endpoints[0].what, "GET http://shop.test/orders/*");
+    assert!(groups.contains(&["2025-01-09".into(), "http://shop.test".into(), "pays".into()]), "{groups:?}");
+
+    // Redacted, the numbers are the same.
+    let (out, exported) = runs.export(Format::Parquet, Redaction::Strict);
+    assert!(exported.unreadable.is_empty(), "{exported:?}");
+    assert_eq!(ExportedTables::open(&out).unwrap().unwrap().redaction(), Redaction::Strict);
+    let strict = of_tables(&out).0;
+    assert_eq!((&strict.runs, &strict.plans, &strict.repairs), (&summary.runs, &summary.plans, &summary.repairs));
+    assert_eq!((&strict.postconditions, &strict.verbs), (&summary.postconditions, &summary.verbs));
+    assert_eq!((&strict.success, &strict.models), (&summary.success, &summary.models));
+}
+
+#[test]
+fn what_is_no_table_of_an_export_is_refused_with_its_file() {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    assert!(ExportedTables::open(&runs.path("r1")).unwrap().is_none(), "runs are no export");
+    let (out, _) = runs.export(Format::StepLog, Redaction::None);
+    assert!(matches!(ExportedTables::open(&out), Err(ExportError::NoTables { seen: "steplog", .. })));
+    let (out, _) = runs.export(Format::Parquet, Redaction::None);
+    let file = |table: &str| {
+        let name = files(&out).into_keys().find(|name| name.starts_with(&format!("{table}/"))).unwrap();
+        out.join(name)
+    };
+    let refused = || {
+        let error = ExportedTables::open(&out).unwrap().unwrap().each(&mut |_| {}).unwrap_err();
+        let ExportError::Table { path, why } = error else { panic!("{error}") };
+        (path, why)
+    };
+    let whole = fs::read(file("steps")).unwrap();
+    for (table, said) in [("conditions", "expected the column `step_index`"), ("requests", "expected the column")] {
+        let other = if table == "conditions" { "runs" } else { "conditions" };
+        let kept = fs::read(file(table)).unwrap();
+        fs::copy(file(other), file(table)).unwrap();
+        let (path, why) = refused();
+        assert!(path == file(table) && why.contains(said), "{path:?}: {why}");
+        fs::write(file(table), kept).unwrap();
+    }
+    // Damage anywhere is an error or changes nothing: it is no panic.
+    for at in (0..whole.len()).step_by(101) {
+        let mut broken = whole.clone();
+        broken[at] ^= 0x55;
+        fs::write(file("steps"), &broken).unwrap();
+        ExportedTables::open(&out).unwrap().unwrap().each(&mut |_| {}).ok();
+    }
+    fs::write(file("steps"), &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(refused().0, file("steps"));
+    let planning = file("planning");
+    fs::remove_file(&planning).unwrap();
+    assert_eq!(refused().0, planning);
 }
 
 #[test]
