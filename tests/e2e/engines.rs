@@ -2,7 +2,7 @@
 //!
 //! Invariant: no step that the check refuses reaches the page, whatever a model writes.
 
-#[expect(dead_code, unused_imports, reason = "the engines' own tests use the rest")]
+#[expect(dead_code, reason = "the engines' own tests use the rest")]
 #[path = "../../crates/planner/tests/servers/mod.rs"]
 pub(super) mod servers;
 

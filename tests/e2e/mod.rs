@@ -13,6 +13,7 @@ mod evaluation;
 mod export;
 mod facade;
 mod faults;
+mod filling;
 mod gate;
 mod goals;
 mod hostile;

@@ -270,6 +270,10 @@ pub(crate) struct RunArgs {
     /// Explain each step of a plan: its reason, target, risk and conditions
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Have the planner's model fill what an `extract` by a JSON Schema leaves open: it sends the page's text to its server,
+    /// and only quotes that stand in that text count
+    #[arg(long)]
+    pub(crate) fill_by_model: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
     #[command(flatten)]
@@ -300,6 +304,10 @@ pub(crate) struct ExecArgs {
     /// Recorded run whose answers of a model the repair planner `recorded` replays
     #[arg(long, value_name = "RUN", required_if_eq("repair_planner", "recorded"))]
     pub(crate) calls: Option<PathBuf>,
+    /// Have the repair planner's model fill what an `extract` by a JSON Schema leaves open: it sends the page's text to its server,
+    /// and only quotes that stand in that text count
+    #[arg(long, requires = "repair_planner")]
+    pub(crate) fill_by_model: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
     #[command(flatten)]

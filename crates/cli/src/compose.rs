@@ -118,6 +118,9 @@ pub(crate) fn planned_repairs(options: &RunOptions) -> u32 {
     if may_plan && !options.no_repair { 5 } else { 0 }
 }
 
+/// Calls of a model in one run with --fill-by-model.
+pub(crate) const FILLS: u32 = 20;
+
 /// A run, before the flags of [`RunOptions`].
 pub(crate) struct Job {
     pub(crate) work: Work,
@@ -129,6 +132,8 @@ pub(crate) struct Job {
     pub(crate) observed: Option<Box<Observation>>,
     /// Failed steps that the planner may mend.
     pub(crate) planned_repairs: u32,
+    /// Calls of the planner's model for what an `extract` by a schema leaves open.
+    pub(crate) fills: u32,
     /// Time limit of one plan. `None` for that of the controller.
     pub(crate) plan_timeout: Option<Duration>,
     /// `true` if each plan is explained.
@@ -160,6 +165,7 @@ impl Job {
             url,
             observed: None,
             planned_repairs: 0,
+            fills: 0,
             plan_timeout: None,
             explain: false,
             sight: Sight::Words,
@@ -332,6 +338,7 @@ pub(crate) async fn perform(
         url,
         observed,
         planned_repairs,
+        fills,
         plan_timeout,
         explain,
         sight,
@@ -351,7 +358,7 @@ pub(crate) async fn perform(
         None => secrets,
     };
     let policy = secrets.bind(policy);
-    let mut budgets = Budgets { planned_repairs, ..run_budgets(options) };
+    let mut budgets = Budgets { planned_repairs, fills, ..run_budgets(options) };
     if let Some(time) = plan_timeout {
         budgets.planning = time;
     }

@@ -1,6 +1,7 @@
 //! A planner of any kind, and advice for when it fails.
 
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::seam::boxed::{BoxError, BoxedPlanner};
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
@@ -26,6 +27,13 @@ impl AnyPlanner {
     /// A planner over a model.
     pub(crate) fn advised(planner: Box<dyn BoxedPlanner>, advice: Advice) -> Self {
         Self { planner, advice: Some(advice), mends: false }
+    }
+
+    fn advised_on(&self, error: BoxError) -> NoAnswer {
+        let model_error = error.get_ref().downcast_ref::<ModelError>();
+        let advice = self.advice.as_ref().zip(model_error).and_then(|(advice, error)| advice.on(error));
+        let advice = advice.map(str::to_owned);
+        NoAnswer { error, advice }
     }
 }
 
@@ -97,11 +105,15 @@ impl Planner for AnyPlanner {
         sink: &mut dyn PlanSink,
         deadline: Deadline,
     ) -> Result<PlanReply, NoAnswer> {
-        Planner::plan(&self.planner, request, sink, deadline).await.map_err(|error| {
-            let model_error = error.get_ref().downcast_ref::<ModelError>();
-            let advice = self.advice.as_ref().zip(model_error).and_then(|(advice, error)| advice.on(error));
-            let advice = advice.map(str::to_owned);
-            NoAnswer { error, advice }
-        })
+        Planner::plan(&self.planner, request, sink, deadline).await.map_err(|error| self.advised_on(error))
+    }
+
+    async fn fill(
+        &self,
+        request: &FillRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, NoAnswer> {
+        Planner::fill(&self.planner, request, sink, deadline).await.map_err(|error| self.advised_on(error))
     }
 }

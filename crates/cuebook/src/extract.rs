@@ -31,7 +31,9 @@ fn missing(unfilled: &[String]) -> String {
 
 impl Agent {
     /// Reads a value from the page, by the names that its type gives its members: headings of tables, terms, labels,
-    /// microdata. Nothing is guessed by position, and no model is called. One run, as [`act`](Self::act) is.
+    /// microdata. Nothing is guessed by position, and no model is called, unless
+    /// [`Budgets::fills`](cuebook_repair::Budgets::fills) lets the planner's model quote the rest from the page's text. One
+    /// run, as [`act`](Self::act) is.
     ///
     /// ```no_run
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]

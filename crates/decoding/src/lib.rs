@@ -30,6 +30,7 @@ mod foreign;
 mod integers;
 mod line_form;
 mod opening;
+mod quotes;
 mod scan;
 mod shapes;
 mod spec;
@@ -37,6 +38,7 @@ mod write_line;
 
 pub use caps::{Caps, LeftOut};
 pub use opening::Misfit;
+pub use quotes::quotes;
 pub use shapes::{UNWRITTEN, UNWRITTEN_CONDITIONS, UNWRITTEN_EXTRACTS};
 pub use spec::{GrammarSpec, Offered, specialise, specialise_with};
 pub use stream::{PlanStream, StreamError};

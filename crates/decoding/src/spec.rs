@@ -41,6 +41,13 @@ pub struct GrammarSpec {
 }
 
 impl GrammarSpec {
+    /// The grammar of a document that offers no candidates.
+    pub(crate) fn of(document: Document) -> Self {
+        let hash = hash(&document);
+        let (caps, left_out) = (Caps::default(), LeftOut::default());
+        Self { document, offered: Vec::new(), left_out, caps, hash, failures: BTreeMap::new() }
+    }
+
     /// The grammar of a whole plan.
     #[must_use]
     pub const fn document(&self) -> &Document {

@@ -31,6 +31,8 @@ const MAX_MEMBERS: usize = 200;
 const MIN_FIT: f32 = 0.35;
 /// The most validation errors that the answer reports.
 const MAX_COMPLAINTS: usize = 20;
+/// The most values whose quotes, and whose refusals, the answer reports.
+const MAX_LISTED: usize = 200;
 
 /// Returns `true` if the schema asks for nothing.
 #[must_use]
@@ -76,9 +78,15 @@ pub fn admit(schema: &Value) -> Result<(), SchemaError> {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Filled {
-    value: Value,
+    pub(crate) value: Value,
     /// JSON pointers to members that nothing on the page fits.
-    unfilled: Vec<String>,
+    pub(crate) unfilled: Vec<String>,
+    /// Where the values that a model quoted stand on the page, by their JSON pointers.
+    pub(crate) by_model: Map<String, Value>,
+    /// Why what a model said is not believed, by JSON pointers.
+    pub(crate) refused: Map<String, Value>,
+    /// Why a model that was asked gave no answer.
+    pub note: Option<String>,
     /// The validation errors of the answer.
     invalid: Vec<String>,
     /// Limits that ran out, so that something was left out: `depth`, `items`, and those that the caller adds.
@@ -97,6 +105,15 @@ impl Filled {
         if !self.invalid.is_empty() {
             notes.insert("$invalid".to_owned(), json!(self.invalid));
         }
+        for (name, by_path) in [("$byModel", &self.by_model), ("$refused", &self.refused)] {
+            if !by_path.is_empty() {
+                let listed = by_path.iter().take(MAX_LISTED).map(|(path, what)| (path.clone(), what.clone()));
+                notes.insert(name.to_owned(), Value::Object(listed.collect()));
+            }
+        }
+        if let Some(note) = self.note {
+            notes.insert("$note".to_owned(), note.into());
+        }
         if !self.truncated.is_empty() {
             notes.insert("$truncated".to_owned(), json!(self.truncated));
         }
@@ -111,6 +128,14 @@ impl Filled {
                 Value::Object(notes)
             }
         }
+    }
+
+    /// Lists the errors of the answer.
+    pub(crate) fn validate(&mut self, schema: &Value) {
+        let Ok(validator) = jsonschema::validator_for(schema) else { return };
+        let errors = validator.iter_errors(&self.value).take(MAX_COMPLAINTS);
+        self.invalid =
+            errors.map(|error| format!("{}: {}", error.instance_path(), error).chars().take(300).collect()).collect();
     }
 }
 
@@ -128,15 +153,9 @@ pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Fille
     let value = filler.value(schema, &Words::default(), &scope, "", 0).unwrap_or(Value::Null);
     let Filler { mut unfilled, truncated, .. } = filler;
     unfilled.truncate(200);
-    let invalid = match jsonschema::validator_for(schema) {
-        Ok(validator) => validator
-            .iter_errors(&value)
-            .take(MAX_COMPLAINTS)
-            .map(|error| format!("{}: {}", error.instance_path(), error).chars().take(300).collect())
-            .collect(),
-        Err(_) => Vec::new(),
-    };
-    Filled { value, unfilled, invalid, truncated }
+    let mut filled = Filled { value, unfilled, truncated, ..Filled::default() };
+    filled.validate(schema);
+    filled
 }
 
 /// The page's metadata as pairs; ranked slightly below what it shows.
@@ -212,18 +231,8 @@ impl<'s> Filler<'s> {
         }
     }
 
-    /// Returns the schema that `$ref` leads to within the whole schema.
     fn resolved(&self, schema: &'s Value) -> &'s Value {
-        let mut schema = schema;
-        for _ in 0..8 {
-            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
-            let Some(found) = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) else { break };
-            schema = found;
-        }
-        if let (Some(Value::Array(all)), None) = (schema.get("allOf"), schema.get("properties")) {
-            return all.first().unwrap_or(schema);
-        }
-        schema
+        resolved(self.root, schema)
     }
 
     fn object(&mut self, schema: &'s Value, name: &Words, scope: &Scope<'_, '_>, path: &str, depth: usize) -> Value {
@@ -238,7 +247,7 @@ impl<'s> Filler<'s> {
             is_page: scope.is_page && part.is_none(),
         };
         for (key, member) in properties.iter().take(MAX_MEMBERS) {
-            let at = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+            let at = format!("{path}/{}", segment(key));
             match self.member(key, member, &scope, &at, depth) {
                 Some(value) => drop(members.insert(key.clone(), value)),
                 None => {
@@ -326,11 +335,11 @@ impl<'s> Filler<'s> {
             self.truncated.insert("items".to_owned());
         }
         let mut values = Vec::new();
-        for (index, mut record) in set.records.into_iter().take(limit).enumerate() {
+        for mut record in set.records.into_iter().take(limit) {
             record.ready();
             let scope = Scope { pairs: &record.pairs, node: record.node.as_ref(), is_page: false };
             let kept = self.unfilled.len();
-            let value = self.object(items, &Words::default(), &scope, &format!("{path}/{index}"), depth + 1);
+            let value = self.object(items, &Words::default(), &scope, &format!("{path}/{}", values.len()), depth + 1);
             // An empty row, such as one that spans the table, is not an item.
             if value.as_object().is_some_and(|members| members.values().any(is_something)) {
                 values.push(value);
@@ -342,7 +351,26 @@ impl<'s> Filler<'s> {
     }
 }
 
-fn is_something(value: &Value) -> bool {
+/// Returns the schema that `$ref` leads to within the whole schema.
+pub(crate) fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let mut schema = schema;
+    for _ in 0..8 {
+        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
+        let Some(found) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else { break };
+        schema = found;
+    }
+    if let (Some(Value::Array(all)), None) = (schema.get("allOf"), schema.get("properties")) {
+        return all.first().unwrap_or(schema);
+    }
+    schema
+}
+
+/// The name of a member as a part of a JSON pointer.
+pub(crate) fn segment(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+pub(crate) fn is_something(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Array(items) => !items.is_empty(),
@@ -376,13 +404,13 @@ fn fit_of(set: &mut Set<'_>, wanted: &[(Words, &Value)], name: &Words) -> f32 {
     if fit < 0.2 { 0.0 } else { (fit + many) * lone + 0.5 * called }
 }
 
-enum Kind {
+pub(crate) enum Kind {
     Object,
     Array,
     Scalar(Scalar),
 }
 
-fn kind_of(schema: &Value) -> Kind {
+pub(crate) fn kind_of(schema: &Value) -> Kind {
     let stated = match schema.get("type") {
         Some(Value::String(kind)) => Some(kind.as_str()),
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
@@ -398,7 +426,7 @@ fn kind_of(schema: &Value) -> Kind {
     }
 }
 
-fn accepts_null(schema: &Value) -> bool {
+pub(crate) fn accepts_null(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == "null",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
@@ -406,11 +434,11 @@ fn accepts_null(schema: &Value) -> bool {
     }
 }
 
-fn format_of(schema: &Value) -> Option<&str> {
+pub(crate) fn format_of(schema: &Value) -> Option<&str> {
     schema.get("format").and_then(Value::as_str)
 }
 
-fn options_of(schema: &Value) -> Option<&[Value]> {
+pub(crate) fn options_of(schema: &Value) -> Option<&[Value]> {
     schema.get("enum").and_then(Value::as_array).map(Vec::as_slice)
 }
 

@@ -23,6 +23,7 @@ mod form;
 mod markdown;
 mod metadata;
 mod pairs;
+mod quotes;
 mod records;
 mod words;
 

@@ -134,3 +134,135 @@ fn schemas_and_pages_without_end_come_to_one() {
     let schema = json!({ "type": "array", "items": object(json!({ "name": { "type": "string" } })) });
     assert!(filled(&schema, &table).to_string().contains("\"x\""));
 }
+
+/// The page's values, and then what a model that says this adds to them.
+fn filled_by(schema: &Value, body: &str, said: &Value) -> Value {
+    let html = format!("<body>{body}</body>");
+    let mut filled = fill(schema, &html, &Metadata::default(), "https://a.test/page");
+    let (text, _) = filled.text(schema, &html);
+    let keys: Vec<String> = filled.wanted(schema).into_iter().map(|wanted| wanted.key).collect();
+    let said = said.as_object().unwrap();
+    for key in said.keys() {
+        assert!(keys.contains(key), "{key} is not among {keys:?}");
+    }
+    filled.take(schema, &text, &Value::Object(said.clone()));
+    filled.data()
+}
+
+const CONTACT: &str = "<p>Write to  us: <b>anna</b>@example.com, or come by from 9 to 17 h.</p><p>We have 1,200 mugs \
+    at -5 °C since March 5, 2024. Open on Sundays: <i>yes</i>.</p>";
+
+#[test]
+fn a_quote_of_the_page_is_a_value_and_the_line_around_it_is_reported() {
+    let schema = object(json!({ "contact": { "type": "string" } }));
+    let wanted = json!({ "contact": "anna@example.com", "$byModel": { "/contact": {
+        "quote": "anna@example.com", "line": "Write to us: anna@example.com, or come by from 9 to 17 h." } } });
+    for said in ["anna@example.com", " anna@example.com\n"] {
+        assert_eq!(filled_by(&schema, CONTACT, &json!({ "v1_contact": said })), wanted);
+    }
+}
+
+#[test]
+fn quotes_become_what_the_page_would_have_been_read_as() {
+    let schema = object(json!({
+        "stored": { "type": "integer" }, "cold": { "type": "number" }, "opened": { "type": "string", "format": "date" },
+        "weekend": { "type": ["boolean", "null"] } }));
+    let said =
+        json!({ "v1_stored": "1,200 mugs", "v2_cold": "-5 °C", "v3_opened": "March 5, 2024", "v4_weekend": "yes" });
+    let data = filled_by(&schema, CONTACT, &said);
+    let values: Vec<&Value> = ["stored", "cold", "opened", "weekend"].map(|name| &data[name]).into();
+    assert_eq!(json!(values), json!([1200, -5.0, "2024-03-05", true]));
+    assert!(
+        data.get("$unfilled").is_none() && data.get("$refused").is_none() && data.get("$invalid").is_none(),
+        "{data}"
+    );
+}
+
+#[test]
+fn what_does_not_stand_on_the_page_stays_unfilled_with_the_reason() {
+    let of = |kind: &str, said: Value| {
+        let schema = object(json!({ "it": { "type": kind } }));
+        let data = filled_by(&schema, CONTACT, &json!({ "v1_it": said }));
+        assert!(data.get("it").is_none() && data.get("$byModel").is_none(), "{data}");
+        assert_eq!(data["$unfilled"], json!(["/it"]));
+        data["$refused"]["/it"].as_str().unwrap_or_default().to_owned()
+    };
+    let absent = "which does not stand in the page's text";
+    for (kind, said, reason) in [
+        ("string", "bob@example.com", absent),
+        // Parts of words, and of numbers.
+        ("string", "mug", absent),
+        ("string", "ome by", absent),
+        ("number", "200", absent),
+        ("number", "5 °C", absent),
+        ("number", "9 to 17 h", "which has more than one number"),
+        ("integer", "mugs", "which is not of the kind that is wanted"),
+        ("boolean", "Sundays", "which is not of the kind that is wanted"),
+    ] {
+        assert_eq!(of(kind, said.into()), format!("the model said \"{said}\", {reason}"));
+    }
+    assert_eq!(of("number", 1200.into()), "the model said \"1200\", which is no text");
+    assert_eq!(of("string", "w".repeat(700).into()).split(", which").last(), Some(" is too long for a quote"));
+    // To say nothing is no claim.
+    assert_eq!(of("string", " ".into()), "");
+}
+
+#[test]
+fn a_list_of_things_is_quoted_item_by_item() {
+    let rows = object(json!({ "label": { "type": "string" }, "cost": { "type": "number" } }));
+    let schema = json!({ "type": "object", "properties": {
+        "offers": { "type": "array", "items": rows }, "hints": { "type": "array", "items": { "type": "string" } } } });
+    let body = "<p>We sell a blue mug for $9.50, a red pot for $12 and a lid.</p><p>Keep dry. Keep cool.</p>";
+    let said = json!({ "v1_offers": [
+        { "c1_label": "blue mug", "c2_cost": "$9.50" }, { "c1_label": "gold bar", "c2_cost": "$9,000" },
+        { "c1_label": "lid", "c2_cost": "$3" } ], "v2_hints": ["Keep dry.", "Keep warm."] });
+    let data = filled_by(&schema, body, &said);
+    assert_eq!(data["offers"], json!([{ "label": "blue mug", "cost": 9.5 }, { "label": "lid" }]));
+    assert_eq!(data["hints"], json!(["Keep dry."]));
+    assert_eq!(data["$unfilled"], json!(["/offers/1/cost"]));
+    let paths = |note: &str| data[note].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths("$byModel"), ["/offers/0/label", "/offers/0/cost", "/offers/1/label", "/hints/0"]);
+    assert_eq!(paths("$refused"), ["/offers/1/label", "/offers/1/cost", "/offers/2/cost", "/hints/1"]);
+}
+
+#[test]
+fn members_of_objects_that_are_not_there_and_whole_lists_are_quoted_too() {
+    let inner = json!({ "anyOf": [{ "type": "null" }, object(json!({ "mail/to": { "type": "string" } }))] });
+    let schema = json!({ "type": "object", "properties": { "us": inner } });
+    let said = filled_by(&schema, CONTACT, &json!({}));
+    assert!(said["$unfilled"].to_string().contains("/us"), "{said}");
+
+    let schema = json!({ "type": "array", "items": { "type": "string", "format": "uri" } });
+    let body = "<p>See <a href='https://a.test/?x=1&amp;y=2'>there</a>.</p>";
+    let data = filled_by(&schema, body, &json!({ "v1_": ["https://a.test/?x=1&y=2", "https://b.test/"] }));
+    assert_eq!(data["value"], json!(["https://a.test/?x=1&y=2"]));
+    assert!(data["$refused"]["/1"].as_str().unwrap().contains("b.test"), "{data}");
+
+    let schema = object(json!({ "us": object(json!({ "mail/to": { "type": "string" } })) }));
+    let data = filled_by(&schema, CONTACT, &json!({ "v1_mail1to": "anna@example.com" }));
+    assert_eq!(data["us"], json!({ "mail/to": "anna@example.com" }));
+    assert!(data.get("$unfilled").is_none() && data["$byModel"]["/us/mail~1to"].is_object(), "{data}");
+}
+
+#[test]
+fn any_answer_of_a_model_is_bounded() {
+    let rows = object(json!({ "label": { "type": "string" } }));
+    let schema = json!({ "type": "object", "properties": { "offers": { "type": "array", "items": rows } } });
+    let body = format!("<p>{}</p>", "word ".repeat(20_000));
+    let said = json!({ "v1_offers": vec![json!({ "c1_label": "word" }); 10_000] });
+    let data = filled_by(&schema, &body, &said);
+    assert_eq!(data["offers"].as_array().unwrap().len(), 50);
+    assert!(data["$byModel"].to_string().len() < 50 * 500);
+    for said in
+        [json!({ "v1_offers": "word" }), json!({ "v1_offers": [[], null, "x"] }), json!({ "v1_offers": {"a": 1} })]
+    {
+        assert_eq!(filled_by(&schema, &body, &said)["$unfilled"], json!(["/offers"]));
+    }
+    let many: Value = (0..300)
+        .map(|at| (format!("field{at}"), json!({ "type": "string" })))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let schema = object(many);
+    let filled = fill(&schema, "<body></body>", &Metadata::default(), "https://a.test/");
+    assert_eq!(filled.wanted(&schema).len(), 60);
+}

@@ -161,7 +161,7 @@ fn version(own: &'static str) -> Just<String> {
 
 enums! {
     Aspect: Text Value Name States Box;
-    CallPurpose: Plan Repair Reformulate;
+    CallPurpose: Plan Repair Reformulate Fill;
     ControlKind: Plain Text Password Multiline RichText Number Range DateTime Color File Select Check;
     DialogKind: Alert Confirm Prompt BeforeUnload;
     Direction: Up Down Left Right Top Bottom;

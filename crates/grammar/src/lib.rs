@@ -28,6 +28,7 @@ mod describe;
 pub mod effect;
 pub mod entry;
 pub mod facts;
+pub mod filling;
 pub mod ledger;
 pub mod locator;
 pub mod redaction;

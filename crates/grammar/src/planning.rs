@@ -26,6 +26,8 @@ pub enum CallPurpose {
     Repair,
     /// For a corrected output after an invalid plan.
     Reformulate,
+    /// For values that a page does not label, as quotes of its text.
+    Fill,
 }
 
 /// The author of a message.

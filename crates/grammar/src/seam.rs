@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::action::{FindElements, ResolveSelector, SearchPage};
 use crate::deadline::Deadline;
+use crate::filling::{FillReply, FillRequest};
 use crate::id::{CandidateId, CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
 use crate::outcome::{
@@ -407,6 +408,17 @@ pub trait Planner: Send + Sync {
         sink: &mut dyn PlanSink,
         deadline: Deadline,
     ) -> impl Future<Output = Result<PlanReply, Self::Error>> + Send;
+
+    /// Quotes values from a page's text. A planner without a model has no answer. Calls of a model are reported to `sink`,
+    /// which gets no steps.
+    fn fill(
+        &self,
+        _request: &FillRequest<'_>,
+        _sink: &mut dyn PlanSink,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<FillReply, Self::Error>> + Send {
+        std::future::ready(Ok(FillReply::none("the planner has no model that reads")))
+    }
 }
 
 /// Remembers plans that worked.
@@ -486,6 +498,17 @@ pub trait EffectGate: Send {
 
     /// The conditions of the step hold, and it only waits whether they last. Called any number of times.
     fn settling(&mut self) {}
+
+    /// Returns `true` if [`fill`](Self::fill) may ask a model.
+    fn fills(&self) -> bool {
+        false
+    }
+
+    /// Has a model quote values from the page's text. Waits for the model; without an answer, the reply says why. The
+    /// caller believes only what stands in the text that it gave.
+    fn fill<'a>(&'a mut self, _request: &'a FillRequest<'a>) -> BoxFuture<'a, FillReply> {
+        Box::pin(std::future::ready(FillReply::none("no model is asked in this run")))
+    }
 }
 
 /// Runs one bound step on a page.

@@ -1,6 +1,7 @@
 //! A planner that is shown plans that worked.
 
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::seam::{PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
 
 /// The most plans that are shown with a request.
@@ -46,5 +47,14 @@ impl<P: Planner, M: PlanMemory + Sync> Planner for Remembering<P, M> {
         let exemplars = [request.exemplars, &known].concat();
         let request = PlanRequest { exemplars: &exemplars, ..request.clone() };
         self.planner.plan(&request, sink, deadline).await.map_err(RememberingError::Planner)
+    }
+
+    async fn fill(
+        &self,
+        request: &FillRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, Self::Error> {
+        self.planner.fill(request, sink, deadline).await.map_err(RememberingError::Planner)
     }
 }

@@ -23,6 +23,9 @@ pub struct Budgets {
     /// Failed steps of one run that the planner is asked to mend; none by default. For planners that can plan for a single
     /// step: a model, not a program that answers with its next plan.
     pub planned_repairs: u32,
+    /// Calls of the planner's model in one run to quote from the text of a page what an `extract` by a JSON Schema leaves
+    /// open; none by default.
+    pub fills: u32,
     /// Drafts in a row that fail the check before the run gives up.
     pub invalid_drafts: u32,
     /// Consents that a person is asked for in one run: who is asked too often stops reading.
@@ -52,6 +55,7 @@ impl Default for Budgets {
             repairs_per_step: 4,
             repairs_per_run: 20,
             planned_repairs: 0,
+            fills: 0,
             invalid_drafts: 2,
             questions: 30,
             step: Duration::from_secs(10),

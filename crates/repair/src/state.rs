@@ -64,6 +64,8 @@ pub(crate) struct RunState {
     pub(crate) repairs_left: u32,
     /// Failed steps that the planner may still mend.
     pub(crate) mendings_left: u32,
+    /// Calls of a model for values of a page that are left.
+    pub(crate) fills_left: u32,
     /// Consents that were asked for.
     pub(crate) questions: u32,
     pub(crate) reports: Vec<StepReport>,
@@ -113,6 +115,7 @@ impl RunState {
             kept: None,
             repairs_left: budgets.repairs_per_run,
             mendings_left: budgets.planned_repairs,
+            fills_left: budgets.fills,
             questions: 0,
             reports: Vec::new(),
             history: Vec::new(),

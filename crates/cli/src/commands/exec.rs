@@ -42,6 +42,7 @@ pub(crate) async fn run(args: ExecArgs, output: Output) -> Exit {
     if let Some(planner) = planner {
         job.planner = planner;
         job.planned_repairs = compose::planned_repairs(&options);
+        job.fills = if args.fill_by_model { compose::FILLS } else { 0 };
         job.plan_timeout = Some(args.engine.plan_timeout);
         job.sight = args.engine.sight();
     }

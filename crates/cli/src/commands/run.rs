@@ -68,6 +68,7 @@ async fn begin(mut args: RunArgs, output: Output) -> Result<Exit, Refusal> {
     };
     let job = Job {
         planned_repairs: if planner.mends { compose::planned_repairs(&args.options) } else { 0 },
+        fills: if args.fill_by_model { compose::FILLS } else { 0 },
         explain: args.explain,
         wait_for: args.wait_for,
         known_plans,

@@ -48,6 +48,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it may name a session that is logged in elsewhere"), &["session"]),
         (Trusted("it may run a program, or send pages to a server"), &["planner", "eval.planner"]),
         (Trusted("it may run a program, or send pages to a server"), &["exec.repair-planner"]),
+        (Trusted("it sends the text of pages to a server"), &["fill-by-model"]),
         (Trusted("it says which server reads the pages, and with which key"), &["base-url", "api-key-env"]),
         (Trusted("it says which model reads the pages, and what it costs"), &["model", "engine-mode"]),
         (Trusted("it instructs the model"), &["prompt", "known-plans"]),
@@ -105,7 +106,7 @@ const ROWS: &[(Reach, &[&str])] = {
 };
 
 /// Flags that hold only beside another one.
-pub(super) const BESIDE: [(&str, &str); 11] = [
+pub(super) const BESIDE: [(&str, &str); 12] = [
     ("tab", "cdp"),
     ("port", "watch"),
     ("open", "watch"),
@@ -114,6 +115,7 @@ pub(super) const BESIDE: [(&str, &str); 11] = [
     ("host", "http"),
     ("idle", "http"),
     ("strict", "offline"),
+    ("fill-by-model", "repair-planner"),
     ("tolerance", "gate"),
     ("slower", "gate"),
     ("ratchet", "baseline"),

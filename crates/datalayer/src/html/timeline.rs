@@ -208,6 +208,7 @@ pub(super) const fn purpose(purpose: CallPurpose) -> &'static str {
         CallPurpose::Plan => "Plan",
         CallPurpose::Repair => "Plan after a failed step",
         CallPurpose::Reformulate => "Corrected output",
+        CallPurpose::Fill => "Values from the page's text",
         _ => "Call",
     }
 }

@@ -21,4 +21,4 @@ mod write;
 
 pub use emission::{Body, Emission, LimitUse, Loss, Target};
 pub use within::{Degraded, emit_within};
-pub use write::{emit, line_lark};
+pub use write::{emit, emit_tool, line_lark};

@@ -23,6 +23,18 @@ const GEMINI: Style = Style {
     ..REFERENCE
 };
 
+/// Anthropic's strict tools: no references, no bounds, ids as strings.
+const ANTHROPIC: Style = Style {
+    references: false,
+    constants: false,
+    lengths: false,
+    ranges: false,
+    item_bounds: false,
+    patterns: false,
+    id_enums: false,
+    ..REFERENCE
+};
+
 /// The schema as Ollama's `format` and llama.cpp's `json_schema` take it.
 ///
 /// Both write the members that are required before all others. So that a model thinks before it acts, and writes the
@@ -146,17 +158,7 @@ pub(super) fn tools(document: &Document) -> Emission {
 /// Anthropic's tools. Of a document for any page they are the same on every page, so that its cache of compiled schemas
 /// holds; ids are strings there, and checked afterwards.
 pub(super) fn anthropic(document: &Document) -> Emission {
-    const STYLE: Style = Style {
-        references: false,
-        constants: false,
-        lengths: false,
-        ranges: false,
-        item_bounds: false,
-        patterns: false,
-        id_enums: false,
-        ..REFERENCE
-    };
-    let (mut definitions, mut lost) = super::merge::tools(document, STYLE);
+    let (mut definitions, mut lost) = super::merge::tools(document, ANTHROPIC);
     // The limit has no room for another optional parameter: who cites nothing writes an empty list.
     let finish = definitions.iter_mut().find(|tool| tool.name == ActionKind::Finish.meta().name);
     if let Some(required) = finish.and_then(|tool| tool.parameters.get_mut("required")?.as_array_mut()) {
@@ -193,4 +195,19 @@ pub(super) fn anthropic(document: &Document) -> Emission {
         .collect();
     let body = Value::Object(Map::from_iter([("tools".to_owned(), Value::Array(tools))]));
     Emission { target: Target::Anthropic, body: Body::Json(body), lost, limits }
+}
+
+/// One tool, whose parameters are the root of a document without unions.
+pub(super) fn tool(target: Target, document: &Document, name: &str, description: &str) -> Emission {
+    let is_anthropic = target == Target::Anthropic;
+    let mut writer =
+        Writer::new(document, Style { references: false, ..if is_anthropic { ANTHROPIC } else { OPENAI } });
+    let parameters = Value::Object(writer.root());
+    let body = if is_anthropic {
+        json!({ "tools": [{ "name": name, "description": description, "input_schema": parameters }] })
+    } else {
+        let function = json!({ "name": name, "description": description, "strict": true, "parameters": parameters });
+        json!([{ "type": "function", "function": function }])
+    };
+    Emission { target, body: Body::Json(body), lost: writer.lost.into_iter().collect(), limits: Vec::new() }
 }

@@ -31,6 +31,16 @@ pub fn emit(target: Target, document: &Document) -> Emission {
     }
 }
 
+/// Writes a document as the parameters of one tool, for [`Target::Tools`] and [`Target::Anthropic`]. For other dialects as
+/// [`emit`].
+#[must_use]
+pub fn emit_tool(target: Target, document: &Document, name: &str, description: &str) -> Emission {
+    match target {
+        Target::Tools | Target::Anthropic => providers::tool(target, document, name, description),
+        other => emit(other, document),
+    }
+}
+
 fn json(document: &Document) -> cfg::Cfg {
     share::share_tails(json_cfg::of(document))
 }

@@ -4,12 +4,15 @@
 //! - What a password-like field holds becomes a digest.
 //! - Every result is bounded, and says so where something was omitted: texts end in a line that begins with
 //!   `[truncated:`, objects have a `truncated` member.
-//! - No model is involved: the same page gives the same result.
+//! - No model is involved: the same page gives the same result. What a schema leaves open may be quoted by a model, if the
+//!   gate of the step has one; only quotes that stand in the text of the page count.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
-use cuebook_extract::{Extent, Forms, Metadata, admit, fill, is_empty, markdown};
+use cuebook_extract::{Extent, Filled, Forms, Metadata, admit, fill, is_empty, markdown};
 use cuebook_grammar::action::{ExtractKind, ExtractQuery};
+use cuebook_grammar::filling::FillRequest;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::BoundTarget;
@@ -170,9 +173,40 @@ impl StepRun<'_> {
             Metadata::default()
         };
         let (wanted, url) = (wanted.clone(), self.page.url());
-        let mut filled = self.compute(move || fill(&wanted, &html, &metadata, &url)).await?;
+        let (mut filled, wanted, html) =
+            self.compute(move || (fill(&wanted, &html, &metadata, &url), wanted, html)).await?;
         filled.truncated.extend(truncated);
+        if self.gate.fills() {
+            filled = self.fill_by_model(filled, wanted, html).await?;
+        }
         Ok(filled.data())
+    }
+
+    /// Has a model quote what is open from the page's text. The time that this takes does not count as time of the step.
+    async fn fill_by_model(&mut self, filled: Filled, schema: Value, html: String) -> Part<Filled> {
+        let wanted = filled.wanted(&schema);
+        if wanted.is_empty() {
+            return Ok(filled);
+        }
+        let (mut filled, schema, (text, is_longer)) = self
+            .compute(move || {
+                let text = filled.text(&schema, &html);
+                (filled, schema, text)
+            })
+            .await?;
+        if is_longer {
+            filled.truncated.insert("textForModel".to_owned());
+        }
+        let text = self.redacted(&text);
+        let begun = Instant::now();
+        let reply = self.gate.fill(&FillRequest { text: &text, wanted: &wanted }).await;
+        self.until = self.until.checked_add(begun.elapsed()).unwrap_or(self.until);
+        filled.note = reply.note;
+        self.compute(move || {
+            filled.take(&schema, &text, &reply.answer);
+            filled
+        })
+        .await
     }
 
     /// Runs a computation outside the runtime's threads, within the deadline.

@@ -4,7 +4,7 @@ use cuebook_decoding::read::read;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::planning::{CallEnd, PlanningCall};
+use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall};
 use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::step::Step;
 
@@ -142,7 +142,8 @@ impl Lessons {
                 *self = Self::default();
                 Vec::new()
             }
-            ExportEntry::Planning(record) if ended_well => {
+            // What was quoted from a page is no plan.
+            ExportEntry::Planning(record) if ended_well && record.call.purpose != CallPurpose::Fill => {
                 let page = record.observation.and_then(|id| pages.get(id));
                 let taken = self.turn(Source::Call(record.planning_index), page);
                 if let Some(open) = &mut self.open {

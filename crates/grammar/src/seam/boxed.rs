@@ -23,6 +23,7 @@ use super::{
     RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
+use crate::filling::{FillReply, FillRequest};
 use crate::id::{CredentialRef, PageId, RunId};
 use crate::observation::{Observation, Scope};
 use crate::outcome::{ArtifactRef, Cause, StepOutcome};
@@ -132,6 +133,7 @@ boxed! {
     }
     BoxedPlanner for Planner: Send Sync {
         fn plan([&], request: [&] PlanRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> PlanReply;
+        fn fill([&], request: [&] FillRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> FillReply;
     }
     BoxedExecutor for Executor: Send {
         fn run_step(

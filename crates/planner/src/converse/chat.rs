@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use cuebook_decoding::GrammarSpec;
 use cuebook_decoding::emit::{Emission, Target};
-use cuebook_grammar::planning::MessageRole;
+use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::seam::Image;
 
 /// One model that answers requests: on a server, in another program, or in this process.
@@ -80,6 +80,8 @@ pub struct ChatRequest<'a> {
     pub spec: &'a GrammarSpec,
     /// Upper bound of the tokens of the answer.
     pub max_tokens: u32,
+    /// Why the model is called.
+    pub purpose: CallPurpose,
 }
 
 /// One message of a conversation.

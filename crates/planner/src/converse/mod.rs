@@ -11,6 +11,7 @@
 
 mod audit;
 mod chat;
+mod fill;
 mod limits;
 mod memory;
 mod planner;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use cuebook_decoding::emit::{Degraded, Target, emit_within};
 use cuebook_decoding::{Caps, brief};
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::plan::{PlanDraft, Violation, Violations};
 use cuebook_grammar::planner_input::PlannerInput;
@@ -93,11 +94,11 @@ impl ModelError {
 /// A planner over a model: [`Planner`] for any [`ChatEngine`].
 #[derive(Debug)]
 pub struct ModelPlanner<E> {
-    engine: E,
+    pub(super) engine: E,
     prompts: Prompts,
-    limits: Limits,
+    pub(super) limits: Limits,
     caps: Caps,
-    spent: Mutex<Spent>,
+    pub(super) spent: Mutex<Spent>,
 }
 
 impl<E: ChatEngine> ModelPlanner<E> {
@@ -206,7 +207,15 @@ impl<E: ChatEngine> ModelPlanner<E> {
         Ok(vec![ChatMessage::new(MessageRole::System, self.prompts.system(&ground)), task])
     }
 
-    fn failed(&self, attempts: u32, source: EngineError) -> ModelError {
+    /// Returns an error if a budget of the planner is used up.
+    pub(super) fn within_budgets(&self) -> Result<(), ModelError> {
+        match self.spent().exhausted(&self.limits) {
+            Some((budget, used, allowed)) => Err(ModelError::Budget { budget, used, allowed }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn failed(&self, attempts: u32, source: EngineError) -> ModelError {
         let address = self.engine.address().map(str::to_owned);
         ModelError::Engine { engine: self.engine.name(), address, attempts, source }
     }
@@ -223,9 +232,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         let mut purpose = if request.failure.is_some() { CallPurpose::Repair } else { CallPurpose::Plan };
         let begun = Instant::now();
         loop {
-            if let Some((budget, used, allowed)) = self.spent().exhausted(&self.limits) {
-                return Err(ModelError::Budget { budget, used, allowed });
-            }
+            self.within_budgets()?;
             let turn = Turn {
                 engine: &self.engine,
                 limits: &self.limits,
@@ -266,9 +273,9 @@ impl<E: ChatEngine> ModelPlanner<E> {
 }
 
 /// Abandons the engine unless its answer came.
-struct Waiting<'a, E: ChatEngine> {
-    engine: &'a E,
-    is_over: bool,
+pub(super) struct Waiting<'a, E: ChatEngine> {
+    pub(super) engine: &'a E,
+    pub(super) is_over: bool,
 }
 
 impl<E: ChatEngine> Drop for Waiting<'_, E> {
@@ -311,5 +318,15 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
                 PlanReply { usage, ..PlanReply::none(format!("the model refuses: {said}")) }
             }
         })
+    }
+
+    /// Quotes values from a page's text in one call. A program that plans is not asked.
+    async fn fill(
+        &self,
+        request: &FillRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, ModelError> {
+        self.quote(request, sink, deadline).await
     }
 }

@@ -12,6 +12,7 @@ use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::render::quoted;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::{LongText, ReadError};
 use serde::Deserialize;
@@ -52,6 +53,8 @@ enum Reading<'a> {
     Lines,
     /// Any form, read once the answer is complete.
     Whole,
+    /// An object of quotes, as text or as the arguments of a tool. It has no steps.
+    Quotes,
 }
 
 #[derive(Default)]
@@ -98,6 +101,11 @@ impl<'a> Reader<'a> {
             fed: 0,
             steps: Vec::new(),
         }
+    }
+
+    /// Reads an object of quotes, not a plan.
+    pub(super) fn of_quotes(self) -> Self {
+        Self { form: Reading::Quotes, is_prompted: false, ..self }
     }
 
     /// Adds text. Returns the steps that it completes.
@@ -151,6 +159,9 @@ impl<'a> Reader<'a> {
 
     /// Adds a piece of a call. Returns the steps of the calls that it completes, which are earlier ones.
     pub(super) fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) -> Result<Vec<Step>, Violations> {
+        if matches!(self.form, Reading::Quotes) {
+            return self.text(arguments);
+        }
         if !matches!(self.form, Reading::Calls(_)) {
             self.form = Reading::Calls(Vec::new());
         }
@@ -208,7 +219,7 @@ impl<'a> Reader<'a> {
                 let thoughts: Vec<&str> = answer.lines().filter_map(|line| line.trim().strip_prefix('#')).collect();
                 memory_in(&thoughts.join("\n"))
             }
-            Reading::Whole => None,
+            Reading::Whole | Reading::Quotes => None,
         }
     }
 
@@ -216,6 +227,10 @@ impl<'a> Reader<'a> {
     /// have passed the check.
     pub(super) fn finish(&mut self, most: usize) -> Result<(Vec<Step>, Vec<PlanDraft>), Violations> {
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
+        if matches!(self.form, Reading::Quotes) {
+            let seen = || malformed(format!("expected a JSON object, saw {}", quoted(answer, 200)));
+            return object_in(answer).map(|_| (Vec::new(), Vec::new())).ok_or_else(seen);
+        }
         if !self.is_prompted || !offers_drafts(answer) {
             return self.finish_one().map(|(rest, draft)| (rest, vec![draft]));
         }
@@ -255,7 +270,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Err(refused(&error)),
             },
             Reading::Lines if !answer.trim().is_empty() => read::read_as(Form::Lines, answer, Author::Model)?,
-            Reading::Calls(_) | Reading::Lines | Reading::Whole => {
+            Reading::Calls(_) | Reading::Lines | Reading::Whole | Reading::Quotes => {
                 if answer.trim().is_empty() {
                     return Err(malformed("the answer is empty, not a plan"));
                 }
@@ -330,6 +345,13 @@ impl<'a> Reader<'a> {
         self.steps = draft.steps;
         checked.map(|()| steps)
     }
+}
+
+/// The JSON object in an answer, which may stand between other words.
+pub(super) fn object_in(answer: &str) -> Option<Map<String, Value>> {
+    let answer = answer.rsplit("</think>").next().unwrap_or(answer);
+    let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
+    serde_json::from_str(object).ok()
 }
 
 /// Several whole plans in place of one, the best first.

@@ -159,6 +159,9 @@ impl<E: ChatEngine> Turn<'_, E> {
     async fn attempt(&self, call: &mut OpenCall<'_>) -> Attempt {
         let mut reader =
             Reader::new(self.grammar.dialect, &self.grammar.spec, self.request.observation, self.request.policy);
+        if self.purpose == CallPurpose::Fill {
+            reader = reader.of_quotes();
+        }
         let mut has_begun = false;
         let end = match self.listen(&mut reader, call, &mut has_begun).await {
             Ok(drafts) => {
@@ -190,6 +193,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             grammar: self.grammar.emission.as_ref(),
             spec: &self.grammar.spec,
             max_tokens,
+            purpose: self.purpose,
         };
         let mut stream = self.within(self.limits.first_byte, self.engine.open(&request)).await?;
         let asked: usize = self.messages.iter().map(|message| message.text.len()).sum();
@@ -268,7 +272,7 @@ impl<E: ChatEngine> Turn<'_, E> {
         match finish {
             None => Err(TurnEnd::Failed(EngineError::Cut)),
             Some(Finish::Length) => {
-                let message = format!("the plan did not end within {max_tokens} tokens");
+                let message = format!("the answer did not end within {max_tokens} tokens");
                 Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)].into()))
             }
             Some(_) => {

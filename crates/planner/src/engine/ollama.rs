@@ -206,7 +206,9 @@ mod tests {
         let grammar = emit(Target::Ollama, spec.document());
         let messages =
             [ChatMessage::new(MessageRole::System, "s"), ChatMessage::new(MessageRole::User, "x".repeat(60_000))];
-        let request = ChatRequest { messages: &messages, grammar: Some(&grammar), spec: &spec, max_tokens: 500 };
+        let purpose = cuebook_grammar::planning::CallPurpose::Plan;
+        let request =
+            ChatRequest { messages: &messages, grammar: Some(&grammar), spec: &spec, max_tokens: 500, purpose };
         let engine = Ollama::new("http://localhost:11434/", "tiny").unwrap();
         assert_eq!(engine.address(), Some("http://localhost:11434/api/chat"));
         let body = engine.body(&request).unwrap();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use cuebook_grammar::planning::{CallEnd, PlanningCall};
+use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall};
 
 use crate::converse::{ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 
@@ -33,6 +33,8 @@ pub struct Recorded {
 #[derive(Clone, Debug)]
 struct RecordedReply {
     text: String,
+    /// `true` if it quotes values from a page's text.
+    is_fill: bool,
     input: u64,
     output: u64,
 }
@@ -50,6 +52,7 @@ impl Recorded {
             model = model.or(call.model);
             answers.push_back(RecordedReply {
                 text: call.output,
+                is_fill: call.purpose == CallPurpose::Fill,
                 input: call.input_tokens,
                 output: call.output_tokens,
             });
@@ -59,8 +62,10 @@ impl Recorded {
 
     /// Answers as text, in any form that a model may write.
     pub fn from_texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let answers: VecDeque<RecordedReply> =
-            texts.into_iter().map(|text| RecordedReply { text: text.into(), input: 0, output: 0 }).collect();
+        let answers: VecDeque<RecordedReply> = texts
+            .into_iter()
+            .map(|text| RecordedReply { text: text.into(), is_fill: false, input: 0, output: 0 })
+            .collect();
         Self { count: answers.len(), answers: Mutex::new(answers), model: None }
     }
 }
@@ -80,9 +85,14 @@ impl ChatEngine for Recorded {
         Dialect::Prompted
     }
 
-    async fn open(&self, _: &ChatRequest<'_>) -> Result<RecordedStream, EngineError> {
-        let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(RecordedReply { text, input, output }) = answer else {
+    /// The next answer to a request of this kind: a run that does not fill values passes over those that were quoted.
+    async fn open(&self, request: &ChatRequest<'_>) -> Result<RecordedStream, EngineError> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fill = request.purpose == CallPurpose::Fill;
+        let next = answers.iter().position(|answer| answer.is_fill == is_fill);
+        let answer = next.and_then(|next| answers.remove(next));
+        drop(answers);
+        let Some(RecordedReply { text, input, output, .. }) = answer else {
             return Err(EngineError::Inside(Box::new(RecordedError::Exhausted { count: self.count })));
         };
         let usage = ChatEvent::Usage { input, output };

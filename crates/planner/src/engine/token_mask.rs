@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuebook_decoding::emit::Target;
 use cuebook_decoding::mask::{DecodeError, DecodeOptions, Form, Logits, MaskError, Masks, Vocabulary, decode};
+use cuebook_grammar::planning::CallPurpose;
 use tokio::sync::mpsc;
 
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
@@ -143,7 +144,9 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
         let mut streaming =
             Streaming { inner, masks: masks.clone(), events: sender, sent: 0, pending: Vec::new(), max_tokens };
         let spec = request.spec.clone();
-        let options = self.options;
+        // Quotes have no line form.
+        let form = if request.purpose == CallPurpose::Fill { Form::Json } else { self.options.form };
+        let options = DecodeOptions { form, ..self.options };
         let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
         let input = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
         let done = tokio::task::spawn_blocking(move || {
@@ -325,7 +328,13 @@ mod tests {
         let spec = cuebook_decoding::specialise(&page, &policy);
         let user = ChatMessage::new(cuebook_grammar::planning::MessageRole::User, "textbox [c1]");
         let messages = [user.clone(), user];
-        let request = ChatRequest { messages: &messages, grammar: None, spec: &spec, max_tokens: u32::MAX };
+        let request = ChatRequest {
+            messages: &messages,
+            grammar: None,
+            spec: &spec,
+            max_tokens: u32::MAX,
+            purpose: CallPurpose::Plan,
+        };
         let mut stream = engine.open(&request).await.unwrap();
         assert!(stream.next().await.unwrap().is_some());
         let done = stream.done.take().unwrap();

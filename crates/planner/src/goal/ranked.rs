@@ -1,6 +1,7 @@
 //! A planner that only chooses.
 
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::seam::{Exemplar, IgnoreSteps, PlanReply, PlanRequest, PlanSink, Planner};
 
 use super::{GoalPlanner, Next};
@@ -51,6 +52,15 @@ impl<P: Planner> Planner for Ranked<P> {
         let note =
             choice.is_none().then(|| "the planner chose no step that was proposed: the first one is taken".to_owned());
         Ok(PlanReply { usage: chosen.usage, note, ..reply })
+    }
+
+    async fn fill(
+        &self,
+        request: &FillRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, P::Error> {
+        self.by.fill(request, sink, deadline).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! Builds the engine of each dialect.
 
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode};
@@ -51,6 +52,20 @@ impl Engine {
             Self::Ollama(planner) => planner.plan(request, sink, deadline).await,
             Self::OpenAi(planner) => planner.plan(request, sink, deadline).await,
             Self::Anthropic(planner) => planner.plan(request, sink, deadline).await,
+        }
+    }
+
+    /// Asks for quotes of a page's text.
+    pub(crate) async fn fill(
+        &self,
+        request: &FillRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, ModelError> {
+        match self {
+            Self::Ollama(planner) => planner.fill(request, sink, deadline).await,
+            Self::OpenAi(planner) => planner.fill(request, sink, deadline).await,
+            Self::Anthropic(planner) => planner.fill(request, sink, deadline).await,
         }
     }
 }

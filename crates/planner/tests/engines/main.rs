@@ -11,6 +11,7 @@ mod stage;
 
 mod answers;
 mod faults;
+mod filling;
 mod invalid;
 mod proxies;
 mod requests;

@@ -8,7 +8,7 @@
 
 use std::pin::pin;
 
-use cuebook_grammar::action::Owner;
+use cuebook_grammar::action::{Action, Owner};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
@@ -109,7 +109,10 @@ impl<S: Seams> Controller<S> {
         }
         let steps = ahead.ran.iter().cloned().chain([ready.step.clone()]).collect();
         let plan = PlanDraft::of(Author::Model, steps).check(observation, &run.request.policy).ok();
-        let Some(plan) = plan.filter(|_| may_run_ahead(run.request.policy.profile(), &ready.step)) else {
+        // A call of a model in the middle of another one would take its number in the log.
+        let may_ask = matches!(&ready.step.action, Action::Extract(extract) if extract.query.schema.is_some());
+        let may = may_run_ahead(run.request.policy.profile(), &ready.step) && !(may_ask && self.budgets.fills > 0);
+        let Some(plan) = plan.filter(|_| may) else {
             ahead.is_held = true;
             return Ok(());
         };

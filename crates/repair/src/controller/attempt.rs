@@ -17,8 +17,10 @@ use tracing::{Instrument as _, debug, info_span};
 
 use super::consent::Asking;
 use super::end::{Attempt, Stop, ended_by};
+use super::filling::Gate;
 use super::layers::Seams;
 use super::run::Controller;
+use crate::calls::{Calls, Cleaner};
 use crate::goal;
 use crate::ladder::cause_of;
 use crate::pace;
@@ -121,11 +123,14 @@ impl<S: Seams> Controller<S> {
     ) -> Result<StepOutcome, Stop> {
         match bound.action().kind().meta().owner {
             Owner::Executor => {
+                let (planner, mut calls) = (self.layers.planner(), Calls::default());
                 let (executor, confirm, modeler) = self.layers.acting();
                 let (redactor, budgets) = (self.redactor.as_ref(), &self.budgets);
                 let (questions, deadline_of_run) = (&mut run.questions, run.deadline);
                 let settling = &Notify::new();
-                let mut gate = Asking { confirm, redactor, budgets, questions, deadline: deadline_of_run, settling };
+                let asking = Asking { confirm, redactor, budgets, questions, deadline: deadline_of_run, settling };
+                let (fills, fills_left) = (budgets.fills > 0, &mut run.fills_left);
+                let mut gate = Gate { asking, planner: &*planner, calls: &mut calls, fills_left, fills };
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
                 let acting = Box::pin(executor.run_step(&run.page, bound, ground, &mut gate, deadline));
                 let (page, scope) = (&run.page, run.scope);
@@ -146,7 +151,9 @@ impl<S: Seams> Controller<S> {
                         () = settling.notified() => tokio::join!(acting, preparing).0,
                     }
                 };
-                self.interrupt.guard(acting).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))
+                let acted = Box::pin(self.interrupt.guard(acting)).await;
+                self.keep_fills(run, calls).await?;
+                acted?.map_err(Stop::broken(ErrorCode::ExecutorBroken))
             }
             Owner::Modeler => {
                 let query = match bound.action() {
@@ -181,6 +188,16 @@ impl<S: Seams> Controller<S> {
             }
             Owner::Controller => Ok(unsupported(bound.action().kind())),
         }
+    }
+
+    /// Logs the calls of a model that a step made, and counts them.
+    async fn keep_fills(&mut self, run: &mut RunState, calls: Calls) -> Result<(), Stop> {
+        run.usage.add(calls.usage());
+        let task = if let Work::Task(task) = &run.request.work { task.clone() } else { String::new() };
+        let redactor = self.redactor.clone();
+        let blank = run.ground_or_blank();
+        let clean = Cleaner::new(redactor.as_ref(), &task, &blank, &[], &[]);
+        self.keep_calls(run, calls, &clean, None).await.map(drop)
     }
 
     /// Waits until the origin of the step may be used again; the failure if that is after `deadline`.

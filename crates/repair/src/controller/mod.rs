@@ -12,6 +12,7 @@ mod challenge;
 mod consent;
 mod drafts;
 mod end;
+mod filling;
 mod layers;
 mod look;
 mod mending;

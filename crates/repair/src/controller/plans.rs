@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::{Action, AskUser};
+use cuebook_grammar::id::ObservationId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
@@ -26,7 +27,7 @@ use super::layers::Seams;
 use super::mending::Mended;
 use super::run::Controller;
 use crate::again::judged_again;
-use crate::calls::{self, Calls};
+use crate::calls::{Calls, Cleaner};
 use crate::recording;
 use crate::request::{RunEvent, Work};
 use crate::state::RunState;
@@ -295,26 +296,13 @@ impl<S: Seams> Controller<S> {
             _ => calls.take_memory(),
         };
         let refused = calls.refused();
-        let clean = calls::Cleaner::new(self.redactor.as_ref(), task, observation, drafts, &written);
+        let redactor = self.redactor.clone();
+        let clean = Cleaner::new(redactor.as_ref(), task, observation, drafts, &written);
         if let Some(said) = said {
             run.memory = Some(cut(&clean.clean(&said), MEMORY)).filter(|memory| !memory.is_empty());
         }
         run.planning = None;
-        for (ts_ms, call) in calls.into_ended() {
-            let record = PlanningRecord {
-                schema_version: RECORD_VERSION.to_owned(),
-                run_id: run.request.run_id.clone(),
-                planning_index: run.calls,
-                ts_ms,
-                observation: Some(observation.id),
-                call: call.kept(&|text| clean.clean(text)),
-            };
-            self.layers.log().planned(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
-            if record.call.end == CallEnd::Accepted {
-                run.planning = Some(run.calls);
-            }
-            run.calls = run.calls.saturating_add(1);
-        }
+        run.planning = self.keep_calls(run, calls, &clean, Some(observation.id)).await?;
         let mut ahead = ahead?;
         match reply.transpose()? {
             // The rest is not wanted any more.
@@ -333,6 +321,33 @@ impl<S: Seams> Controller<S> {
                 None => Err(Stop::broken(ErrorCode::PlannerUnavailable)(error)),
             },
         }
+    }
+
+    /// Logs calls of a model. Returns the number of the last accepted one.
+    pub(super) async fn keep_calls(
+        &mut self,
+        run: &mut RunState,
+        calls: Calls,
+        clean: &Cleaner<'_>,
+        observation: Option<ObservationId>,
+    ) -> Result<Option<u32>, Stop> {
+        let mut accepted = None;
+        for (ts_ms, call) in calls.into_ended() {
+            let record = PlanningRecord {
+                schema_version: RECORD_VERSION.to_owned(),
+                run_id: run.request.run_id.clone(),
+                planning_index: run.calls,
+                ts_ms,
+                observation,
+                call: call.kept(&|text| clean.clean(text)),
+            };
+            self.layers.log().planned(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
+            if record.call.end == CallEnd::Accepted {
+                accepted = Some(run.calls);
+            }
+            run.calls = run.calls.saturating_add(1);
+        }
+        Ok(accepted)
     }
 
     /// Asks the person how to go on where no valid plan was written; the answer is history. Ends the run if nobody answers.
