@@ -304,8 +304,8 @@ pub(crate) struct ExecArgs {
     /// Recorded run whose answers of a model the repair planner `recorded` replays
     #[arg(long, value_name = "RUN", required_if_eq("repair_planner", "recorded"))]
     pub(crate) calls: Option<PathBuf>,
-    /// Have the repair planner's model fill what an `extract` by a JSON Schema leaves open: it sends the page's text to its server,
-    /// and only quotes that stand in that text count
+    /// Have the repair planner's model fill what an `extract` by a JSON Schema leaves open: it sends the page's text to its
+    /// server, and only quotes that stand in that text count
     #[arg(long, requires = "repair_planner")]
     pub(crate) fill_by_model: bool,
     #[command(flatten)]

@@ -52,7 +52,12 @@ impl Filled {
     pub fn text(&self, schema: &Value, html: &str) -> (String, bool) {
         let document = Document::from(html);
         let open = self.open(schema);
-        if open.iter().any(|open| is_link(open.schema) || open.columns.iter().any(|(_, schema)| is_link(schema))) {
+        let wants_links = |open: &Open<'_>| {
+            is_link(open.schema)
+                || is_link(chosen(schema, items_of(open.schema)))
+                || open.columns.iter().any(|(_, schema)| is_link(schema))
+        };
+        if open.iter().any(wants_links) {
             for link in document.select("a[href]").nodes() {
                 let href = link.attr("href").unwrap_or_default().replace('&', "&amp;").replace('<', "&lt;");
                 link.append_html(format!(" ({href}) "));
@@ -297,7 +302,7 @@ fn is_in_word(c: char) -> bool {
     c.is_alphanumeric() && c < '\u{530}'
 }
 
-/// What a model said, while it is judged.
+/// The answer of a model, while it is judged.
 struct Judged<'p> {
     page: &'p Page,
     by_model: Map<String, Value>,

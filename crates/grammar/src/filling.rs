@@ -1,4 +1,4 @@
-//! What a model is asked where a page does not label what a JSON Schema wants, and what it answers: quotes of the
+//! The question to a model where a page does not label what a JSON Schema wants, and its answer: quotes of the
 //! page's text.
 //!
 //! Invariant: an answer is a claim. Whoever asked believes a value only if its quote stands in the text.
