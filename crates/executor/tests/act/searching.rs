@@ -62,7 +62,8 @@ async fn a_container_and_a_direction_are_kept_to() {
     let step = until(json!({"text": "Row 450", "container": "list", "direction": "up"}));
     succeeded(lab.step(candidates.clone(), step).await);
     assert_eq!(lab.eval("list.scrollTop > 17600 && list.scrollTop <= 18000 && scrollY === 0").await, true);
-    lab.eval("list.scrollTop = 800").await;
+    // Without waiting for the event: until it comes, the list still has the row.
+    lab.eval("list.scrollTop = 800; draw()").await;
     let step = until(json!({"text": "Row 450", "container": "list", "direction": "up"}));
     let failure = failed(lab.step(candidates, step).await);
     assert_eq!(failure.cause, Cause::TargetNotFound);
