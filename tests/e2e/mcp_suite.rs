@@ -202,7 +202,7 @@ fn observed(answer: &str) -> Result<Observation> {
         behind: false,
     };
     let texts = shown.lines().map(line).collect();
-    Ok(Observation { candidates, texts, ..Observation::blank(PageId::new("page"), "about:blank") })
+    Ok(Observation { candidates: candidates.into(), texts, ..Observation::blank(PageId::new("page"), "about:blank") })
 }
 
 /// `- button "Save" [c2] (row: Anna)`, or `- textbox ("Note") [c3]`.

@@ -12,7 +12,7 @@ use cuebook::secrets::Secrets;
 use cuebook::{Agent, SETTLING, Tab, fresh, upload_roots};
 use cuebook_datalayer::replay::Recording;
 use cuebook_datalayer::traffic::FixtureRules;
-use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, ValueRedactor};
+use cuebook_datalayer::{ArtifactStore, JsonlLog, KnownPlans, RunDir, StepClock, ValueRedactor};
 use cuebook_executor::{ExecutorOptions, ScreenshotMode};
 use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::observation::Observation;
@@ -260,7 +260,7 @@ pub(crate) async fn drive(
         |(dir, rules): &'_ (RunDir, FixtureRules)| (dir.clone(), FixtureRules { volatile, ..rules.clone() });
     let fixtures = job.fixtures.as_ref().map(with_rules);
     let fixtures = fixtures.as_ref().map(|(dir, rules)| (dir, rules.clone()));
-    let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone())?;
+    let traffic = Traffic::new(&mut options, fixtures, &ready.dir, ready.redactor.clone(), ready.clock())?;
     let reach = reach(&policy, &job.work);
     let tab = match kept {
         Some(browser) => browser.open(&options.session, reach).await?,
@@ -306,6 +306,10 @@ impl Ready {
 
     pub(crate) fn redactor(&self) -> Arc<ValueRedactor> {
         self.redactor.clone()
+    }
+
+    pub(crate) fn clock(&self) -> StepClock {
+        self.log.clock()
     }
 
     pub(crate) fn new(options: &RunOptions) -> Result<Self, Refusal> {

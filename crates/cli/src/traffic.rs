@@ -9,7 +9,7 @@ use cuebook::network::traffic::{Recorder, Replayer};
 use cuebook::{Tab, fresh};
 use cuebook_cdp::{Browser, Direction};
 use cuebook_datalayer::traffic::{FixtureRules, Fixtures, Setting, TrafficLog};
-use cuebook_datalayer::{CdpLog, RunDir};
+use cuebook_datalayer::{CdpLog, RunDir, StepClock};
 use cuebook_grammar::report::ErrorCode;
 use cuebook_grammar::seam::Redactor;
 use cuebook_repair::now_ms;
@@ -77,6 +77,7 @@ impl Traffic {
         recording: Option<(&RunDir, FixtureRules)>,
         dir: &RunDir,
         redactor: Arc<dyn Redactor>,
+        clock: StepClock,
     ) -> Result<Self, Refusal> {
         let unreadable = |error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error));
         options.session.browser.wire.is_drifting = options.drift.is_some();
@@ -104,7 +105,7 @@ impl Traffic {
                 setting
             }
         };
-        let log = TrafficLog::create(dir, &setting, Some(redactor))
+        let log = TrafficLog::create(dir, &setting, Some(redactor), clock)
             .map_err(|error| Refusal::invalid(ErrorCode::LogUnavailable, with_sources(&error)))?;
         options.session.browser.wire.setting = Some(setting);
         Ok(Self::Record(log))

@@ -115,6 +115,16 @@ impl Session {
         Box::pin(async { seen.await.map_err(|report| report.into_failure()) })
     }
 
+    /// Observes the current tab without the page's text, to pick what the next step or plan acts on. That is carried out
+    /// on the page as it was seen here, and does not look again; nothing is logged before it.
+    ///
+    /// # Errors
+    /// [`RunFailure`] if the page could not be observed.
+    pub fn glance(&mut self, scope: Scope) -> BoxFuture<'_, Result<Observation, RunFailure>> {
+        let seen = self.agent.controller.glance(&mut self.run, scope);
+        Box::pin(async { seen.await.map_err(|report| report.into_failure()) })
+    }
+
     /// Runs one step, repaired as [`Agent::act`] repairs it.
     ///
     /// # Errors
@@ -151,7 +161,7 @@ impl Session {
         if let Some(tab) = &agent.tab {
             tab.reach(reach(&agent.policy, &work));
         }
-        let mut report = agent.controller.go_on(&mut self.run, work, None).await;
+        let mut report = agent.controller.go_on(&mut self.run, work).await;
         if let Some(tab) = &agent.tab {
             tab.stamp(&mut report);
         }

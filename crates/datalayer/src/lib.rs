@@ -37,7 +37,7 @@ pub use error::{DataError, Unreplayable};
 pub use judge::{Difference, Judgement, judge};
 pub use known_plans::KnownPlans;
 pub use lock::FileLock;
-pub use log::{Entries, Entry, Following, JsonlLog, Observations, Run, Torn};
+pub use log::{Entries, Entry, Following, JsonlLog, Observations, Run, StepClock, Torn};
 pub use memory::{MemoryArtifacts, MemoryLog};
 pub use redactor::ValueRedactor;
 pub use report::write_report;

@@ -59,7 +59,8 @@ pub(crate) fn archive(job: &mut Job<'_>, run: &RunSource, part: &mut Part) -> Re
     for exchange in traffic.iter_mut().flatten() {
         let exchange = exchange?;
         // What comes before the first step belongs to none.
-        let step = steps.iter().rfind(|(began, _)| *began <= exchange.ts_ms).map(|(_, id)| id.as_str());
+        let sent = exchange.requested_ms.unwrap_or(exchange.ts_ms);
+        let step = steps.iter().rfind(|(began, _)| *began <= sent).map(|(_, id)| id.as_str());
         let comma = if std::mem::take(&mut is_first) { "\n" } else { ",\n" };
         part.write(format!("{comma}{}", exchanged(&exchange, step, &store)).as_bytes())?;
     }
@@ -107,8 +108,12 @@ fn exchanged(exchange: &Exchange, step: Option<&str>, store: &ArtifactStore) -> 
         found.map(|(_, value)| value.clone()).unwrap_or_default()
     };
     let body = |reference: &Option<ArtifactRef>| reference.as_ref().map(|reference| store.read(reference));
+    // Earlier recordings have one time.
+    let sent = exchange.requested_ms.unwrap_or(exchange.ts_ms);
+    let wait = exchange.ts_ms.saturating_sub(sent);
+    let receive = exchange.ended_ms.unwrap_or(exchange.ts_ms).saturating_sub(exchange.ts_ms);
     let mut entry = json!({
-        "startedDateTime": utc(exchange.ts_ms), "time": 0, "_resourceType": exchange.resource_type.to_lowercase(),
+        "startedDateTime": utc(sent), "time": wait.saturating_add(receive), "_resourceType": exchange.resource_type.to_lowercase(),
         "request": {
             "method": exchange.method, "url": exchange.url, "httpVersion": "", "cookies": [],
             "headers": named(&exchange.request_headers), "queryString": query(&exchange.url), "headersSize": -1,
@@ -121,8 +126,7 @@ fn exchanged(exchange: &Exchange, step: Option<&str>, store: &ArtifactStore) -> 
             "redirectURL": find(&exchange.headers, "location"), "headersSize": -1, "bodySize": -1,
         },
         "cache": {},
-        "timings": { "blocked": -1, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": 0, "receive": 0,
-                     "comment": "not recorded" },
+        "timings": { "blocked": -1, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": wait, "receive": receive },
     });
     if let Some(step) = step {
         entry["pageref"] = step.into();

@@ -7,6 +7,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy};
 
+use crate::shared::Shared;
+
 /// A type of which property tests make values.
 pub trait Generate: Debug + Sized + 'static {
     /// Any value of the type. A recursive type goes through a `Vec` or a `Box`, which build the strategy of what they
@@ -64,6 +66,12 @@ impl<T: Generate> Generate for Box<T> {
 impl<T: Generate> Generate for Vec<T> {
     fn strategy() -> BoxedStrategy<Self> {
         (0_usize..3).prop_flat_map(|length| vec(any(), length)).boxed()
+    }
+}
+
+impl<T: Generate + Clone> Generate for Shared<T> {
+    fn strategy() -> BoxedStrategy<Self> {
+        any::<Vec<T>>().prop_map(Self::from).boxed()
     }
 }
 

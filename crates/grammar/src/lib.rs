@@ -15,6 +15,7 @@ pub mod geometry;
 pub mod id;
 pub mod role;
 pub mod secret;
+pub mod shared;
 pub mod text_match;
 mod undo;
 pub mod verdict;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{About, Candidate, Fingerprint, ObservedCandidate, Placement};
 use crate::facts::DialogFact;
 use crate::id::{CandidateId, ObservationId, PageId};
+use crate::shared::Shared;
 use crate::wire::{is_default, words};
 
 pub use delta::Delta;
@@ -352,14 +353,14 @@ pub struct Observation {
     /// The candidates, in the order in which they are read; on the wire with the `center` of each box.
     #[serde(serialize_with = "ObservedCandidate::write")]
     #[schemars(with = "Vec<ObservedCandidate<'static>>")]
-    pub candidates: Vec<Candidate>,
+    pub candidates: Shared<Candidate>,
     /// Candidates that were valid until recently: a small window, for repairs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recent: Vec<Candidate>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub recent: Shared<Candidate>,
     /// The page's text in the order of reading, without the names of candidates, where it was
     /// [read](crate::seam::PageModeler::read).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub texts: Vec<TextLine>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub texts: Shared<TextLine>,
     /// The page in a few lines.
     #[serde(default)]
     pub sketch: Sketch,
@@ -431,9 +432,9 @@ impl Observation {
             scrolled: Vec::new(),
             panes: Vec::new(),
             frames: Vec::new(),
-            candidates: Vec::new(),
-            recent: Vec::new(),
-            texts: Vec::new(),
+            candidates: Shared::new(),
+            recent: Shared::new(),
+            texts: Shared::new(),
             sketch: Sketch::default(),
             dialog: None,
             tabs: Vec::new(),

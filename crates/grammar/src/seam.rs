@@ -896,16 +896,27 @@ pub struct HttpResponse {
 /// Result of a request: its response, or the reason why there is none as Chrome spells it, such as `ConnectionRefused`.
 pub type HttpReply = Result<HttpResponse, String>;
 
+/// When the parts of an exchange came: milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExchangeTimes {
+    /// The request was sent; `None` if the browser did not tell, as of workers.
+    pub requested_ms: Option<u64>,
+    /// The response began, or the request failed.
+    pub responded_ms: u64,
+    /// The body had come.
+    pub ended_ms: u64,
+}
+
 /// Records the HTTP traffic of pages, one exchange at a time.
 pub trait TrafficSink: Send + Sync {
     /// A failure of the layer itself.
     type Error: SeamError;
-    /// Records one exchange. `ts_ms` is when its response began: milliseconds since 1970.
+    /// Records one exchange.
     fn record(
         &self,
         request: HttpRequest,
         reply: HttpReply,
-        ts_ms: u64,
+        times: ExchangeTimes,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 

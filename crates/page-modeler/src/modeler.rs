@@ -17,6 +17,7 @@ use cuebook_grammar::observation::{
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::seam::Redactor;
 use cuebook_grammar::secret::DigestKey;
+use cuebook_grammar::shared::Shared;
 use cuebook_probe::{Placement, Probe, ProbeError, ProbeWorld};
 use serde::Deserialize;
 
@@ -46,6 +47,8 @@ pub(crate) struct PageState {
     pub(crate) probe: Probe,
     known: TabCaches,
     last: Option<Observation>,
+    /// The only walk that the last observation was made of; `None` if there were several, or it cannot be named.
+    walk: Option<WalkKey>,
     /// Where the frames of the last observation lie, by index.
     frames: Vec<(u32, ProbeWorld, Placement)>,
     /// The document that has been waited for.
@@ -53,6 +56,9 @@ pub(crate) struct PageState {
     /// Candidates that are gone, with the observation that saw them last.
     gone: VecDeque<(u64, Candidate)>,
 }
+
+/// Frame, document and stamp of a walk.
+type WalkKey = ((String, String), u64);
 
 /// Rest before a document that is gone is looked up again.
 const REPLACED: Duration = Duration::from_millis(20);
@@ -141,6 +147,7 @@ impl LivePageModeler {
             probe: probe.clone(),
             known: TabCaches::default(),
             last: None,
+            walk: None,
             frames: Vec::new(),
             settled: None,
             gone: VecDeque::new(),
@@ -180,7 +187,7 @@ impl LivePageModeler {
                     Err(error) => return Err(error),
                 };
                 let unseen = self.unseen(page, scope, &wire, why, until).await;
-                return Ok(self.finish(page, unseen));
+                return Ok(self.finish(page, unseen, None));
             }
             dialog = next_dialog(&mut events) => dialog,
         };
@@ -271,19 +278,17 @@ impl LivePageModeler {
             let spots = captured.frames.iter().map(|frame| (frame.index, frame.world.clone(), frame.placement));
             state.frames = spots.collect();
         }
-        let frames: Vec<FrameRows> = captured
-            .frames
-            .iter()
-            .map(|frame| FrameRows {
-                frame: frame.index,
-                path: if frame.index == 0 { String::new() } else { path_of(&frame.walk.url) },
-                title: if frame.index == 0 { String::new() } else { frame_title(captured, frame.index) },
-                locators: frame.locators.clone(),
-                secrets: frame.walk.secrets.clone(),
-                rows: frame.rows.clone(),
-            })
-            .collect();
-        let found = candidates(&frames, &mut self.identities, &self.digest);
+        // Other frames may cover the main one without a trace in its walk.
+        let walk = match &captured.frames[..] {
+            [only] if only.walk.stamp != 0 => Some((only.document_key(), only.walk.stamp)),
+            _ => None,
+        };
+        let last = self.pages.get(page).filter(|state| walk.is_some() && state.walk == walk);
+        let unchanged = last.and_then(|state| state.last.as_ref()).filter(|last| last.scope == scope);
+        let found = match unchanged {
+            Some(last) => last.candidates.clone(),
+            None => self.candidates(captured),
+        };
         let walks: Vec<_> = captured.frames.iter().map(|frame| (frame.index, &frame.walk)).collect();
         let mut sketch = sketch(&walks);
         let secrets: Vec<String> = captured.frames.iter().flat_map(|frame| frame.walk.secrets.clone()).collect();
@@ -319,8 +324,8 @@ impl LivePageModeler {
                 panes: captured.panes(),
                 frames: summaries,
                 candidates: found,
-                recent: Vec::new(),
-                texts: Vec::new(),
+                recent: Shared::new(),
+                texts: Shared::new(),
                 sketch,
                 dialog: None,
                 tabs,
@@ -329,7 +334,24 @@ impl LivePageModeler {
                 meanings: BTreeMap::new(),
                 fingerprint,
             },
+            walk,
         )
+    }
+
+    fn candidates(&mut self, captured: &Captured) -> Shared<Candidate> {
+        let frames: Vec<FrameRows> = captured
+            .frames
+            .iter()
+            .map(|frame| FrameRows {
+                frame: frame.index,
+                path: if frame.index == 0 { String::new() } else { path_of(&frame.walk.url) },
+                title: if frame.index == 0 { String::new() } else { frame_title(captured, frame.index) },
+                locators: frame.locators.clone(),
+                secrets: frame.walk.secrets.clone(),
+                rows: frame.rows.clone(),
+            })
+            .collect();
+        candidates(&frames, &mut self.identities, &self.digest).into()
     }
 
     /// The observation of a page that a dialog blocks: none of its frames answers.
@@ -353,7 +375,7 @@ impl LivePageModeler {
         let sketch = Sketch { modal: Some(String::new()), ..Sketch::default() };
         let fingerprint = page_fingerprint(&clean::cut(&wire.url(), 2_000), &[], &sketch);
         let unseen = self.unseen(page, scope, wire, "a dialog blocks it", until).await;
-        self.finish(page, Observation { dialog: Some(fact), truncated: None, fingerprint, ..unseen })
+        self.finish(page, Observation { dialog: Some(fact), truncated: None, fingerprint, ..unseen }, None)
     }
 
     /// The observation of a page that could not be walked, for this reason.
@@ -388,7 +410,7 @@ impl LivePageModeler {
     }
 
     /// Numbers the observation and compares it with the one before.
-    fn finish(&mut self, page: &PageId, mut observation: Observation) -> Observation {
+    fn finish(&mut self, page: &PageId, mut observation: Observation, walk: Option<WalkKey>) -> Observation {
         self.observations += 1;
         let number = self.observations;
         observation.id = ObservationId(number);
@@ -399,8 +421,8 @@ impl LivePageModeler {
         let valid: HashSet<CandidateId> = observation.candidates.iter().map(|c| c.id).collect();
         if let Some(last) = state.last.take() {
             observation.delta = Some(observation.changes_since(&last));
-            let seen = last.id.0;
-            state.gone.extend(last.candidates.into_iter().map(|candidate| (seen, candidate)));
+            let left = last.candidates.iter().filter(|candidate| !valid.contains(&candidate.id));
+            state.gone.extend(left.map(|candidate| (last.id.0, candidate.clone())));
         }
         state.gone.retain(|(seen, candidate)| {
             !valid.contains(&candidate.id) && number.saturating_sub(*seen) <= RECENT_OBSERVATIONS
@@ -408,7 +430,7 @@ impl LivePageModeler {
         let surplus = state.gone.len().saturating_sub(RECENT_CANDIDATES);
         state.gone.drain(..surplus);
         observation.recent = state.gone.iter().rev().map(|(_, candidate)| candidate.clone()).collect();
-        state.last = Some(observation.clone());
+        (state.last, state.walk) = (Some(observation.clone()), walk);
         observation
     }
 

@@ -97,7 +97,7 @@ pub(crate) async fn read(
             clean::scrub(text, &secrets);
         }
     }
-    observation.texts = texts;
+    observation.texts = texts.into();
     if beyond > 0 {
         observation.truncated.get_or_insert_default().texts = beyond;
     }

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use cuebook_grammar::action::Action;
+use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::observation::{Observation, TextPart};
 use cuebook_grammar::plan::{Author, BoundStep};
 use cuebook_grammar::record::StepRecord;
+use cuebook_grammar::shared::Shared;
 use serde_json::Value;
 use url::Url;
 
@@ -20,6 +22,8 @@ const REMEMBERED: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Lineage {
     read: BTreeMap<String, OriginTexts>,
+    /// The candidates of the page that was noted last.
+    candidates: Shared<Candidate>,
 }
 
 /// Texts in lower case with single spaces, the latest last.
@@ -73,6 +77,10 @@ impl Lineage {
             });
             self.note(frame.map_or(own.as_str(), |frame| &frame.origin), written);
         }
+        if self.candidates.is_same(&page.candidates) {
+            return;
+        }
+        self.candidates = page.candidates.clone();
         for candidate in &page.candidates {
             let origin = page.origin_of(candidate).unwrap_or(&own).to_owned();
             let texts = [&candidate.description, &candidate.context, &candidate.surroundings];

@@ -254,7 +254,7 @@ impl Desk {
                     described => {
                         let page = match &mut page {
                             Some(page) => page,
-                            none => none.insert(self.session.look(Scope::Full).await.map_err(|it| it.to_string())?),
+                            none => none.insert(self.session.glance(Scope::Full).await.map_err(|it| it.to_string())?),
                         };
                         let found =
                             target::find(&described, page).map_err(|why| format!("step {}: {why}", index + 1))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::seam::{
-    ArtifactKind, ArtifactSink, FixtureSource, HttpReply, HttpRequest, StepLog, StepTicket, TrafficSink,
+    ArtifactKind, ArtifactSink, ExchangeTimes, FixtureSource, HttpReply, HttpRequest, StepLog, StepTicket, TrafficSink,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -173,7 +173,7 @@ impl FakeTape {
 impl TrafficSink for FakeTape {
     type Error = FakeError;
 
-    async fn record(&self, request: HttpRequest, reply: HttpReply, _: u64) -> Result<(), FakeError> {
+    async fn record(&self, request: HttpRequest, reply: HttpReply, _: ExchangeTimes) -> Result<(), FakeError> {
         self.exchanges.lock().push((request, reply));
         Ok(())
     }

@@ -261,7 +261,7 @@ impl Stage<'_> {
             result.attempts += 1;
             let ready = Ready::new(&self.args.options)?;
             let mut options = self.options(ripe);
-            let traffic = Traffic::new(&mut options, None, ready.dir(), ready.redactor())?;
+            let traffic = Traffic::new(&mut options, None, ready.dir(), ready.redactor(), ready.clock())?;
             let tab = match self.shared.take() {
                 Some(tab) if ripe.case.context == Context::Shared => tab,
                 kept => {

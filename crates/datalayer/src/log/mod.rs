@@ -5,12 +5,14 @@
 //!   line tools can search the log.
 //! - An entry is durable before the call of the writer returns. An incomplete last line is reported, never guessed.
 
+mod clock;
 mod entry;
 mod ledger;
 mod observed;
 mod reader;
 mod writer;
 
+pub use clock::StepClock;
 pub use entry::{Entry, EntryKind, MAX_LINE};
 pub use observed::Observations;
 pub use reader::{Entries, Following, Run, Torn};

@@ -10,6 +10,7 @@ use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::id::{CandidateId, ObservationId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::record::ObservationRecord;
+use cuebook_grammar::shared::Shared;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactStore;
@@ -34,7 +35,7 @@ impl Difference {
         let ids = |page: &Observation| page.candidates.iter().map(|one| one.id).collect::<Vec<_>>();
         let order = ids(now);
         Self {
-            page: Observation { candidates: Vec::new(), ..now.clone() },
+            page: Observation { candidates: Shared::new(), ..now.clone() },
             order: (order != ids(base)).then_some(order),
             candidates: now.candidates.iter().filter(|one| known.get(&one.id) != Some(one)).cloned().collect(),
         }
@@ -46,7 +47,7 @@ impl Difference {
         let all = base.candidates.into_iter().chain(self.candidates);
         let mut known: BTreeMap<CandidateId, Candidate> = all.map(|one| (one.id, one)).collect();
         let candidates: Option<Vec<_>> = order.iter().map(|id| known.remove(id)).collect();
-        Some(Observation { candidates: candidates?, ..self.page })
+        Some(Observation { candidates: candidates?.into(), ..self.page })
     }
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct Encoded {
 impl Encoder {
     pub(crate) fn encode(&self, observation: &Observation) -> Result<Encoded, serde_json::Error> {
         // The number is in the entry, so that equal pages are equal content. Former candidates are in former entries.
-        let kept = Observation { id: ObservationId::default(), recent: Vec::new(), ..observation.clone() };
+        let kept = Observation { id: ObservationId::default(), recent: Shared::new(), ..observation.clone() };
         if let Some((digest, last)) = self.last.as_ref().filter(|_| self.differences < CHAIN) {
             let difference = Difference::between(last, &kept);
             if difference.candidates.len() < kept.candidates.len() / 2 {

@@ -23,6 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::artifact::ArtifactStore;
 use crate::error::{DataError, Doing};
+use crate::log::clock::StepClock;
 use crate::log::entry::EntryKind;
 use crate::log::ledger::Ledger;
 use crate::log::observed::Encoder;
@@ -36,6 +37,7 @@ pub struct JsonlLog {
     redactor: Option<Arc<dyn Redactor>>,
     store: ArtifactStore,
     encoder: Encoder,
+    clock: StepClock,
     /// Steps whose commit is durable.
     committed: u32,
 }
@@ -80,8 +82,15 @@ impl JsonlLog {
             redactor,
             store,
             encoder: Encoder::default(),
+            clock: StepClock::default(),
             committed: 0,
         })
+    }
+
+    /// The times at which its steps begin.
+    #[must_use]
+    pub fn clock(&self) -> StepClock {
+        self.clock.clone()
     }
 
     async fn append<T: Serialize + DeserializeOwned>(&mut self, kind: EntryKind, body: &T) -> Result<(), DataError> {
@@ -121,6 +130,7 @@ impl StepLog for JsonlLog {
     async fn begin(&mut self, intent: &StepIntent) -> Result<StepTicket, DataError> {
         let ticket = self.ledger.begin(intent)?;
         self.append(EntryKind::Begin, intent).await?;
+        self.clock.begun(intent.ts_ms, intent.step_index);
         Ok(ticket)
     }
 

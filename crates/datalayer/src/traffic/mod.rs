@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::redaction::{redacted_data, redacted_json};
 use cuebook_grammar::seam::{
-    ArtifactKind, ArtifactSink as _, FixtureSource, HttpReply, HttpRequest, HttpResponse, Redactor, TrafficSink,
+    ArtifactKind, ArtifactSink as _, ExchangeTimes, FixtureSource, HttpReply, HttpRequest, HttpResponse, Redactor,
+    TrafficSink,
 };
 use cuebook_grammar::wire::{self, ReadError};
 use schemars::JsonSchema;
@@ -36,11 +37,11 @@ pub use self::volatile::Volatile;
 use crate::artifact::ArtifactStore;
 use crate::artifact_name::sha256;
 use crate::error::{DataError, Doing};
-use crate::log::MAX_LINE;
+use crate::log::{MAX_LINE, StepClock};
 use crate::run_dir::RunDir;
 
 /// The version of the format.
-pub const TRAFFIC_VERSION: &str = "1.0";
+pub const TRAFFIC_VERSION: &str = "1.1";
 
 /// Request headers whose values are not written.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
@@ -86,6 +87,15 @@ impl Setting {
 pub struct Exchange {
     /// When its response began: milliseconds since 1970.
     pub ts_ms: u64,
+    /// When the request was sent: milliseconds since 1970; absent if the browser did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_ms: Option<u64>,
+    /// When the body had come: milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<u64>,
+    /// Index of the step that had begun last when the request was sent; absent before the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_index: Option<u32>,
     /// HTTP method of the request.
     pub method: String,
     /// Absolute URL of the request, with the values of tokens replaced.
@@ -138,14 +148,20 @@ pub struct TrafficLog {
     store: ArtifactStore,
     redactor: Option<Arc<dyn Redactor>>,
     tokens: Arc<Tokens>,
+    clock: StepClock,
 }
 
 impl TrafficLog {
-    /// Creates the file in the folder of a run. Blocks.
+    /// Creates the file in the folder of a run whose steps begin by `clock`. Blocks.
     ///
     /// # Errors
     /// [`DataError::Io`], also if there is one.
-    pub fn create(dir: &RunDir, setting: &Setting, redactor: Option<Arc<dyn Redactor>>) -> Result<Self, DataError> {
+    pub fn create(
+        dir: &RunDir,
+        setting: &Setting,
+        redactor: Option<Arc<dyn Redactor>>,
+        clock: StepClock,
+    ) -> Result<Self, DataError> {
         let path = path_of(dir);
         let mut options = OpenOptions::new();
         options.append(true).create_new(true);
@@ -153,7 +169,7 @@ impl TrafficLog {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(DataError::io(Doing::Create, &path))?;
         let store = ArtifactStore::new(dir, redactor.clone());
-        let log = Self { file: Arc::new(Mutex::new(file)), path, store, redactor, tokens: Arc::default() };
+        let log = Self { file: Arc::new(Mutex::new(file)), path, store, redactor, tokens: Arc::default(), clock };
         log.append(setting)?;
         Ok(log)
     }
@@ -181,7 +197,7 @@ impl TrafficLog {
 impl TrafficSink for TrafficLog {
     type Error = DataError;
 
-    async fn record(&self, request: HttpRequest, reply: HttpReply, ts_ms: u64) -> Result<(), DataError> {
+    async fn record(&self, request: HttpRequest, reply: HttpReply, times: ExchangeTimes) -> Result<(), DataError> {
         let sent = media_type(&request.headers);
         let (status, headers, body, failure) = match reply {
             Ok(HttpResponse { status, headers, body }) => (Some(status), headers, body, None),
@@ -201,7 +217,10 @@ impl TrafficSink for TrafficLog {
         let body = self.tokens.replaced_in(&came, body.unwrap_or_default());
         let sent_body = self.tokens.replaced_in(&sent, request.body);
         self.append(&Exchange {
-            ts_ms,
+            ts_ms: times.responded_ms,
+            requested_ms: times.requested_ms,
+            ended_ms: Some(times.ended_ms),
+            step_index: self.clock.step_at(times.requested_ms.unwrap_or(times.responded_ms)),
             method: request.method,
             url: self.tokens.replaced(&request.url),
             resource_type: request.resource_type,
@@ -216,13 +235,13 @@ impl TrafficSink for TrafficLog {
     }
 }
 
-/// The media type that header fields state, without its parameters.
 /// Returns `true` if a header field of a request has a value that is not shown or written.
 #[must_use]
 pub fn holds_credentials(name: &str) -> bool {
     CREDENTIALS.iter().any(|secret| name.eq_ignore_ascii_case(secret)) || is_named_token(name)
 }
 
+/// The media type that header fields state, without its parameters.
 fn media_type(headers: &[(String, String)]) -> String {
     let stated = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let stated = stated.and_then(|(_, value)| value.split(';').next()).unwrap_or_default();
@@ -406,7 +425,7 @@ impl Fixtures {
 /// As [`Exchanges`], and of the artifacts.
 pub fn copy(from: &RunDir, only: &BTreeSet<usize>, to: &RunDir) -> Result<(), DataError> {
     let Some((setting, exchanges)) = Exchanges::open(from)? else { return Ok(()) };
-    let (store, log) = (ArtifactStore::new(from, None), TrafficLog::create(to, &setting, None)?);
+    let (store, log) = (ArtifactStore::new(from, None), TrafficLog::create(to, &setting, None, StepClock::default())?);
     for (position, exchange) in exchanges.enumerate() {
         let exchange = exchange?;
         if !only.contains(&position) {
@@ -549,9 +568,11 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let dir = RunDir::create(out.path(), &RunId::new("r1")).unwrap();
         let redactor: Arc<dyn Redactor> = Arc::new(ValueRedactor::new([secret]));
-        let log = TrafficLog::create(&dir, &Setting::new(7, 1_000, (1280, 720)), Some(redactor)).unwrap();
+        let (setting, clock) = (Setting::new(7, 1_000, (1280, 720)), StepClock::default());
+        let log = TrafficLog::create(&dir, &setting, Some(redactor), clock).unwrap();
+        let times = ExchangeTimes { requested_ms: None, responded_ms: 5, ended_ms: 5 };
         for (request, reply) in exchanges {
-            log.record(request, reply, 5).await.unwrap();
+            log.record(request, reply, times).await.unwrap();
         }
         (out, dir)
     }
@@ -690,7 +711,7 @@ mod tests {
         assert!(open().unwrap(), "an incomplete last line is left out");
         std::fs::write(&path, format!("{}nonsense\n{whole}", whole)).unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { line: 3, .. }));
-        std::fs::write(&path, whole.replace("\"schemaVersion\":\"1.0\"", "\"schemaVersion\":\"2.0\"")).unwrap();
+        std::fs::write(&path, whole.replace(&format!("\"schemaVersion\":\"{TRAFFIC_VERSION}\""), "\"schemaVersion\":\"2.0\"")).unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { line: 1, .. }));
         std::fs::write(&path, "").unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { .. }));

@@ -4,6 +4,7 @@ use cuebook_decoding::brief;
 use cuebook_grammar::observation::{Observation, TextLine};
 use cuebook_grammar::record::RunHeader;
 use cuebook_grammar::seam::HistoryEntry;
+use cuebook_grammar::shared::Shared;
 use url::Url;
 
 use crate::source::{ExportEntry, Pages};
@@ -24,7 +25,7 @@ enum Texts {
     #[default]
     Unread,
     /// As it stands on the page.
-    Read(Vec<TextLine>),
+    Read(Shared<TextLine>),
     /// A step changed some of it since.
     Old,
 }

@@ -28,6 +28,9 @@ impl Observation {
     /// Candidates that came, went, or look different since `former`; a mere change of place does not count.
     #[must_use]
     pub fn changes_since(&self, former: &Self) -> Delta {
+        if self.candidates.is_same(&former.candidates) {
+            return Delta { since: former.id, ..Delta::default() };
+        }
         let old: HashMap<_, _> = former.candidates.iter().map(|c| (c.id, c)).collect();
         let new: HashMap<_, _> = self.candidates.iter().map(|c| (c.id, c)).collect();
         let is_changed = |c: &&Candidate| old.get(&c.id).is_some_and(|before| looks_different(before, c));

@@ -109,9 +109,9 @@ fn a_reader_of_the_page_before_learns_what_came_and_how_much_went() {
         let line = json!({ "kind": "text", "cells": [[{ "text": text }]], "placement": "inView" });
         serde_json::from_value(line).unwrap()
     };
-    let former = Observation { texts: vec![line("In the cart: 1"), line("Total: 5")], ..page() };
+    let former = Observation { texts: vec![line("In the cart: 1"), line("Total: 5")].into(), ..page() };
     assert_eq!(changes(&former, &former, &TextOptions::default()), "nothing else changed\n");
-    let mut now = Observation { texts: vec![line("In the cart: 0"), line("Total: 5")], ..page() };
+    let mut now = Observation { texts: vec![line("In the cart: 0"), line("Total: 5")].into(), ..page() };
     now.candidates.retain(|candidate| candidate.id != CandidateId(1));
     now.sketch.live.push(LiveText { kind: "alert".to_owned(), text: "Paid\n- button".to_owned() });
     now.sketch.modal = None;
@@ -138,7 +138,7 @@ fn what_a_page_is_stands_above_its_text() {
     };
     assert!(said(&page)[0].starts_with("dialog"), "not where the text of the page is not read");
     let line = json!({ "kind": "text", "cells": [[{ "text": "Hello" }]], "frame": 0, "placement": "inView" });
-    page.texts = vec![serde_json::from_value(line).unwrap()];
+    page.texts = vec![serde_json::from_value(line).unwrap()].into();
     assert_eq!(said(&page), ["kind \"product\\n- button\"", "about \"A pencil\""]);
 }
 

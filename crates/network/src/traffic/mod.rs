@@ -6,18 +6,19 @@
 //!
 //! Cost: each request takes a round trip to this process, which makes loading a page some 1.5 times as long.
 
-mod cookies;
 mod record;
+mod reports;
 mod serve;
 mod sockets;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cuebook_cdp::paused::PausedRequest;
 use cuebook_cdp::protocol::Command;
 use cuebook_cdp::protocol::browser_protocol::fetch::{EnableParams, RequestPattern, RequestStage};
 use cuebook_cdp::{Browser, BrowserEvent, CallError, Delivery, EventQueue, Page, Session};
+use cuebook_grammar::deadline::millis;
 use cuebook_grammar::seam::HttpRequest;
 use tokio::task::JoinSet;
 
@@ -114,6 +115,10 @@ pub(crate) async fn next(queue: &mut EventQueue) -> Option<PausedRequest> {
             Delivery::Lagged(missed) => tracing::warn!(missed, "requests stay held: too many at once"),
         }
     }
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
 }
 
 fn request_of(paused: &PausedRequest) -> HttpRequest {

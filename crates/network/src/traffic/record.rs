@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,15 +11,14 @@ use cuebook_cdp::protocol::browser_protocol::fetch::{
     ContinueRequestParams, ContinueResponseParams, GetResponseBodyParams, RequestStage,
 };
 use cuebook_cdp::{Browser, CallError, EventQueue, Session};
-use cuebook_grammar::deadline::millis;
-use cuebook_grammar::seam::{HttpReply, HttpRequest, HttpResponse, TrafficSink};
+use cuebook_grammar::seam::{ExchangeTimes, HttpReply, HttpRequest, HttpResponse, TrafficSink};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::cookies::Cookies;
+use super::reports::Reports;
 use super::sockets::{SocketExchange, Sockets};
-use super::{Holding, next, request_of};
+use super::{Holding, next, now_ms, request_of};
 
 /// Time for a body to come to its end. Chrome withholds it from the page until then.
 const BODY: Duration = Duration::from_secs(10);
@@ -55,16 +54,16 @@ impl Recorder {
         sink: impl TrafficSink + 'static,
         until: Instant,
     ) -> Result<Self, CallError> {
-        let cookies = Cookies::default();
+        let reports = Reports::default();
         let (sockets, ended) = Sockets::new();
         let mut watching = JoinSet::new();
-        watching.spawn(cookies.clone().watch(browser.clone()));
+        watching.spawn(reports.clone().watch(browser.clone()));
         watching.spawn(sockets.clone().watch(browser.clone()));
         let (holding, queue) = Holding::begin(browser, RequestStage::Response, until).await?;
         let (stop, stopped) = oneshot::channel();
         let keeper = Keeper { sink: Arc::new(sink), counts: Arc::default() };
         let task = tokio::spawn(async move {
-            let recorded = record(holding, queue, keeper, cookies, (sockets, ended), stopped).await;
+            let recorded = record(holding, queue, keeper, reports, (sockets, ended), stopped).await;
             drop(watching);
             recorded
         });
@@ -92,8 +91,8 @@ impl<S> Clone for Keeper<S> {
 }
 
 impl<S: TrafficSink> Keeper<S> {
-    async fn keep(self, request: HttpRequest, reply: HttpReply, ts_ms: u64) {
-        let kept = self.sink.record(request, reply, ts_ms).await;
+    async fn keep(self, request: HttpRequest, reply: HttpReply, times: ExchangeTimes) {
+        let kept = self.sink.record(request, reply, times).await;
         if let Err(error) = &kept {
             tracing::warn!(%error, "an exchange was not recorded");
         }
@@ -106,7 +105,7 @@ async fn record<S: TrafficSink + 'static>(
     holding: Holding,
     mut queue: EventQueue,
     keeper: Keeper<S>,
-    cookies: Cookies,
+    reports: Reports,
     (sockets, mut ended): (Sockets, Receiver<SocketExchange>),
     mut stopped: oneshot::Receiver<()>,
 ) -> Recorded {
@@ -115,31 +114,34 @@ async fn record<S: TrafficSink + 'static>(
         let paused = tokio::select! {
             paused = next(&mut queue) => paused,
             _ = &mut stopped => None,
-            Some((request, reply, ts_ms)) = ended.recv() => {
-                pending.spawn(keeper.clone().keep(request, reply, ts_ms));
+            Some((request, reply, times)) = ended.recv() => {
+                pending.spawn(keeper.clone().keep(request, reply, times));
                 continue;
             }
             Some(_) = pending.join_next() => continue,
         };
         let Some(paused) = paused else { break };
-        let (session, keeper, cookies) = (holding.session.clone(), keeper.clone(), cookies.clone());
-        let ts_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis);
+        let (session, keeper, reports) = (holding.session.clone(), keeper.clone(), reports.clone());
+        let responded_ms = now_ms();
         pending.spawn(async move {
             let mut reply = reply(&session, &paused).await;
+            let ended_ms = now_ms();
             let id = paused.request_id.clone();
             match &reply {
                 Ok(_) => Holding::answer(&session, ContinueResponseParams::new(id)),
                 Err(_) => Holding::answer(&session, ContinueRequestParams::new(id)),
             }
             if let (Ok(response), Some(request)) = (&mut reply, &paused.network_id) {
-                let set = cookies.of(request).await.into_iter();
+                let set = reports.cookies(request).await.into_iter();
                 response.headers.extend(set.map(|cookie| ("set-cookie".to_owned(), cookie)));
             }
-            keeper.keep(request_of(&paused), reply, ts_ms).await;
+            let requested_ms = paused.network_id.as_deref().and_then(|request| reports.sent(request));
+            let times = ExchangeTimes { requested_ms, responded_ms, ended_ms };
+            keeper.keep(request_of(&paused), reply, times).await;
         });
     }
-    for (request, reply, ts_ms) in std::iter::from_fn(|| ended.try_recv().ok()).chain(sockets.rest()) {
-        pending.spawn(keeper.clone().keep(request, reply, ts_ms));
+    for (request, reply, times) in std::iter::from_fn(|| ended.try_recv().ok()).chain(sockets.rest()) {
+        pending.spawn(keeper.clone().keep(request, reply, times));
     }
     while pending.join_next().await.is_some() {}
     drop(holding);

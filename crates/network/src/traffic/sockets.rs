@@ -6,12 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cuebook_cdp::{Browser, Delivery, Domain, Page, RawEvent};
 use cuebook_grammar::deadline::millis;
-use cuebook_grammar::seam::{HttpReply, HttpRequest, HttpResponse};
+use cuebook_grammar::seam::{ExchangeTimes, HttpReply, HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{CAPACITY, each_tab};
+use super::{CAPACITY, each_tab, now_ms};
 
 /// Messages of one socket that are kept; those beyond are counted.
 const MESSAGES: usize = 10_000;
@@ -19,7 +19,7 @@ const MESSAGES: usize = 10_000;
 const CHARACTERS: usize = 8 << 20;
 
 /// A socket as an exchange: its response is what went over it, as JSON.
-pub(super) type SocketExchange = (HttpRequest, HttpReply, u64);
+pub(super) type SocketExchange = (HttpRequest, HttpReply, ExchangeTimes);
 
 /// The sockets that are open, by request.
 #[derive(Clone)]
@@ -155,6 +155,7 @@ impl Socket {
         };
         let body = json!({ "messages": self.messages, "omitted": self.omitted }).to_string().into_bytes();
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        (request, Ok(HttpResponse { status: 101, headers, body: Some(body) }), self.ts_ms)
+        let times = ExchangeTimes { requested_ms: Some(self.ts_ms), responded_ms: self.ts_ms, ended_ms: now_ms() };
+        (request, Ok(HttpResponse { status: 101, headers, body: Some(body) }), times)
     }
 }

@@ -467,7 +467,7 @@ proptest! {
             frame: 0,
             placement: cuebook_grammar::candidate::Placement::InView,
             behind: false,
-        }).to_vec();
+        }).to_vec().into();
         page.candidates[4].options[0].label = option;
         let policy = policy(&shop());
         let history = [HistoryEntry {

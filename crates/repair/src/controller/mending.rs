@@ -200,7 +200,8 @@ fn around(mut page: Observation, failure: &StepFailure) -> Observation {
         }
     }
     let shown: BTreeSet<_> = page.candidates.iter().map(|candidate| candidate.id).collect();
-    page.texts = nearby(std::mem::take(&mut page.texts), &|before| shown.contains(&before) || behind == Some(before));
+    let is_near = |before| shown.contains(&before) || behind == Some(before);
+    page.texts = nearby(&page.texts, &is_near).into();
     for line in &mut page.texts {
         line.before = line.before.filter(|before| shown.contains(before));
         for part in line.cells.iter_mut().flatten() {
@@ -215,12 +216,12 @@ fn around(mut page: Observation, failure: &StepFailure) -> Observation {
 }
 
 /// The lines of text that stand directly before a candidate that `is_shown`, or behind the last one.
-fn nearby(texts: Vec<TextLine>, is_shown: &dyn Fn(CandidateId) -> bool) -> Vec<TextLine> {
+fn nearby(texts: &[TextLine], is_shown: &dyn Fn(CandidateId) -> bool) -> Vec<TextLine> {
     let mut near: Vec<TextLine> = Vec::new();
-    for line in texts.into_iter().rev().filter(|line| line.before.is_none_or(is_shown)) {
+    for line in texts.iter().rev().filter(|line| line.before.is_none_or(is_shown)) {
         let same = near.iter().rev().take(LINES).filter(|kept| (kept.before, kept.frame) == (line.before, line.frame));
         if same.count() < LINES {
-            near.push(line);
+            near.push(line.clone());
         }
     }
     near.reverse();
@@ -270,7 +271,7 @@ mod tests {
         };
         let said = |n: usize| vec![TextPart::Text(n.to_string())];
         let mut page = page();
-        page.texts = vec![line(1, said(0))];
+        page.texts = vec![line(1, said(0))].into();
         page.texts.extend((1..10).map(|n| line(50, said(n))));
         page.texts.push(line(65, vec![TextPart::Candidate(CandidateId(65)), TextPart::Candidate(CandidateId(66))]));
         page.texts.push(line(66, said(10)));
@@ -280,6 +281,6 @@ mod tests {
         let named = vec![TextPart::Candidate(CandidateId(65)), TextPart::Text("B66".to_owned())];
         expected.push(line(65, named));
         expected.push(TextLine { before: None, ..line(66, said(10)) });
-        assert_eq!(near.texts, expected);
+        assert_eq!(*near.texts, expected);
     }
 }

@@ -23,6 +23,8 @@ use crate::state::RunState;
 /// steps, plans and calls are numbered over all of them.
 pub struct OpenRun {
     run: RunState,
+    /// The ground of the run is what the next piece of work acts on.
+    is_glanced: bool,
     /// How the last piece of work ended that did more than look.
     last: (RunResult, Option<RunError>),
 }
@@ -49,6 +51,7 @@ impl OpenRun {
     /// Does the next piece of work in this tab.
     pub fn turn_to(&mut self, page: PageId) {
         self.run.page = page;
+        self.is_glanced = false;
         self.run.ground = None;
         self.run.url = None;
     }
@@ -74,7 +77,7 @@ impl<S: Seams> Controller<S> {
                 broken => broken,
             };
             match begun {
-                Ok(()) => Ok(OpenRun { run, last: (RunResult::Ok, None) }),
+                Ok(()) => Ok(OpenRun { run, is_glanced: false, last: (RunResult::Ok, None) }),
                 Err(stop) => Err(Box::new(self.close(run, stop).await)),
             }
         }
@@ -82,15 +85,17 @@ impl<S: Seams> Controller<S> {
         .await
     }
 
-    /// Does a piece of work as part of an open run; the ids of a plan are those of `observed` if another process made
-    /// that. The report has the steps of this piece, and the usage of the whole run. An interrupt ends the piece, and
+    /// Does a piece of work as part of an open run, on the page as it was last [glanced](Self::glance) at, if nothing else
+    /// was done since. The report has the steps of this piece, and the usage of the whole run. An interrupt ends the piece, and
     /// not the run.
-    pub async fn go_on(&mut self, open: &mut OpenRun, work: Work, observed: Option<Box<Observation>>) -> RunReport {
+    pub async fn go_on(&mut self, open: &mut OpenRun, work: Work) -> RunReport {
         let span = info_span!("run", run_id = %open.run.request.run_id);
         let from = open.run.next_index;
+        let is_glanced = std::mem::take(&mut open.is_glanced);
         let run = &mut open.run;
+        let ground = run.ground.take().filter(|_| is_glanced);
         run.go_on_with(work, &self.budgets);
-        run.request.observed = observed;
+        run.ground = ground;
         let ended = Box::pin(self.work(run, false)).instrument(span).await;
         run.plans = run.plans.saturating_add(1);
         self.page = Some(run.page.clone());
@@ -107,6 +112,7 @@ impl<S: Seams> Controller<S> {
     /// # Errors
     /// The report, without steps, of why the page could not be observed or what was seen not be logged.
     pub async fn look(&mut self, open: &mut OpenRun, scope: Scope) -> Result<Observation, Box<RunReport>> {
+        open.is_glanced = false;
         let run = &mut open.run;
         run.go_on_with(Work::Session, &self.budgets);
         let seen = async {
@@ -117,6 +123,23 @@ impl<S: Seams> Controller<S> {
             Ok(seen)
         };
         Box::pin(seen).await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
+    }
+
+    /// Observes the tab of an open run without the page's text, to pick what the next piece of work acts on. That does
+    /// not look again. What was seen is logged with its first step, as ever.
+    ///
+    /// # Errors
+    /// The report, without steps, of why the page could not be observed.
+    pub async fn glance(&mut self, open: &mut OpenRun, scope: Scope) -> Result<Observation, Box<RunReport>> {
+        let run = &mut open.run;
+        run.go_on_with(Work::Session, &self.budgets);
+        let seen = async {
+            let seen = self.observe(run, scope).await?;
+            self.clean(seen)
+        };
+        let seen = Box::pin(seen).await;
+        open.is_glanced = seen.is_ok();
+        seen.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
     /// Keeps an event in the log of an open run, redacted.
@@ -152,6 +175,7 @@ impl<S: Seams> Controller<S> {
         steps: Vec<PersonStep>,
         event: LoggedEvent,
     ) -> Result<(), Box<RunReport>> {
+        open.is_glanced = false;
         let run = &mut open.run;
         // Whoever acts next looks at the page first.
         run.ground = None;
@@ -175,7 +199,7 @@ impl<S: Seams> Controller<S> {
 
     /// Ends an open run as its last piece of work ended that did more than look, and reports all of it.
     pub async fn end(&mut self, open: OpenRun) -> RunReport {
-        let OpenRun { run, last: (result, error) } = open;
+        let OpenRun { run, last: (result, error), .. } = open;
         self.close(run, Stop::Ended { result, error, answer: None }).await
     }
 }

@@ -20,6 +20,14 @@ const joined = (a, b) => {
   const bottom = Math.max(a.y + a.height, b.y + b.height);
   return { x, y, width: right - x, height: bottom - y };
 };
+/** The box of a line, which is measured only once a text or a picture stands in it or beside it. */
+const boxOf = (line) => {
+  for (const element of line.unmeasured) line.box = grown(line.box, cb.boxOf(element));
+  line.unmeasured = [];
+  return line.box;
+};
+/** A control that is used through its label has no box. */
+const grown = (box, other) => (other.width > 0 && other.height > 0 ? (box ? joined(box, other) : other) : box);
 /** Whether a person reads on from `a` to `b` without going down. */
 const isBeside = (a, b) => {
   const shared = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
@@ -74,21 +82,24 @@ class Lines {
     const isLater = kind === "item" && this.items.has(item);
     if (kind === "item") this.items.add(item);
     return {
-      kind: isLater ? "text" : kind, level, isBehind, isTerm, cells: [[]], box: null, next: 0, more: 0, length: 0,
+      kind: isLater ? "text" : kind, level, isBehind, isTerm, cells: [[]], box: null, unmeasured: [], next: 0, more: 0,
+      length: 0,
     };
   }
-  /** Adds a text, a picture or a thing to act on. */
-  put(part, box, context) {
+  /** Adds a text, a picture or a thing to act on, which is in this box or is this element. */
+  put(part, place, context) {
+    const isOffered = part.id !== undefined;
     if (this.line && context.block !== this.block) {
       const isTold = context.tells && this.line.isTerm;
-      if (context.row || isTold || !this.line.box || isBeside(this.line.box, box)) this.cell();
+      const isNear = () => !boxOf(this.line) || isBeside(this.line.box, isOffered ? cb.boxOf(place) : place);
+      if (context.row || isTold || isNear()) this.cell();
       else this.end();
     }
     this.block = context.block;
     this.line ??= this.begun(context);
     const line = this.line;
-    // A control that is used through its label has no box.
-    if (box.width > 0 && box.height > 0) line.box = line.box ? joined(line.box, box) : box;
+    if (isOffered) line.unmeasured.push(place);
+    else line.box = grown(line.box, place);
     const parts = line.cells.at(-1);
     if (typeof part !== "string") parts.push(part);
     else {
@@ -98,7 +109,7 @@ class Lines {
       if (typeof parts.at(-1) === "string") parts[parts.length - 1] += kept;
       else parts.push(kept);
     }
-    if (!part.id) return;
+    if (!isOffered) return;
     line.next ||= part.id;
     for (const one of this.waiting) one.next = part.id;
     this.waiting = [];
@@ -111,7 +122,8 @@ class Lines {
     const line = this.line;
     this.line = null;
     this.block = null;
-    if (!line?.box || (this.near && !touches(line.box, this.near))) return;
+    if (!line || !line.cells.flat().some((part) => typeof part === "string" || part.image)) return;
+    if (!boxOf(line) || (this.near && !touches(line.box, this.near))) return;
     line.cells = line.cells
       .map((parts) => parts.map((part) => (typeof part === "string" ? collapse(part) : part)).filter((part) => part))
       .filter((parts) => parts.length);
@@ -211,7 +223,7 @@ export const reading = ({ near, limit, offered }) => {
     // A label is what its control is called.
     const called = own ?? (tag === "label" ? names.get(cb.control(node)) : undefined);
     if (called) inside.names += ` ${called.name}`;
-    if (own) lines.put({ id: own.id }, cb.boxOf(node), inside);
+    if (own) lines.put({ id: own.id }, node, inside);
     const picture = own ? "" : pictured(node, tag);
     if (picture && !context.names.includes(picture)) lines.put({ image: picture }, cb.boxOf(node), inside);
     if (picture || SKIPPED.has(tag) || cb.isEditingHost(node)) continue;

@@ -192,7 +192,7 @@ impl Trial {
         for (steps, interrupt) in plans {
             let work = Work::Plan(Box::new(draft(steps, Author::Operator)));
             controller.interrupt_by(interrupt);
-            reports.push(controller.go_on(&mut open, work, None).await);
+            reports.push(controller.go_on(&mut open, work).await);
         }
         reports.push(controller.end(open).await);
         (reports, shop)
