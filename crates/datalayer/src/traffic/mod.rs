@@ -711,7 +711,11 @@ mod tests {
         assert!(open().unwrap(), "an incomplete last line is left out");
         std::fs::write(&path, format!("{}nonsense\n{whole}", whole)).unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { line: 3, .. }));
-        std::fs::write(&path, whole.replace(&format!("\"schemaVersion\":\"{TRAFFIC_VERSION}\""), "\"schemaVersion\":\"2.0\"")).unwrap();
+        std::fs::write(
+            &path,
+            whole.replace(&format!("\"schemaVersion\":\"{TRAFFIC_VERSION}\""), "\"schemaVersion\":\"2.0\""),
+        )
+        .unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { line: 1, .. }));
         std::fs::write(&path, "").unwrap();
         assert!(matches!(open().unwrap_err(), DataError::Line { .. }));

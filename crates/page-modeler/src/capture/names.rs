@@ -47,7 +47,7 @@ impl NameCache {
                     }
                 }
             }
-            let rows = frame.rows.iter().filter(|placed| placed.in_view).take(ASKED);
+            let rows = frame.rows.iter().filter(|placed| placed.in_view && !placed.row.is_named_by_text).take(ASKED);
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
         let fresh: HashSet<NodeKey> = wanted.iter().cloned().collect();
@@ -73,7 +73,7 @@ impl NameCache {
         }
         for frame in frames.iter_mut() {
             let Some(known) = self.documents.get(&frame.document_key()) else { continue };
-            for placed in frame.rows.iter_mut().filter(|placed| placed.in_view) {
+            for placed in frame.rows.iter_mut().filter(|placed| placed.in_view && !placed.row.is_named_by_text) {
                 // What assistive technology skips has no name there and keeps that of the walk.
                 placed.browser = known.get(&placed.key.node).filter(|facts| !facts.ignored).map(|facts| BrowserWords {
                     role: facts.role,

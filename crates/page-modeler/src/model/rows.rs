@@ -24,6 +24,8 @@ pub struct Row {
     pub role: Role,
     /// The accessible name, in the walk's words.
     pub name: String,
+    /// Nothing but its own text names it, as it stands: the browser need not be asked.
+    pub is_named_by_text: bool,
     /// Text that replaces the name where there is none.
     pub fallback: Option<String>,
     /// Why it is a candidate: `native`, `role`, `pointer`, ….

@@ -106,7 +106,7 @@ impl tracing::Subscriber for Commands {
 
 #[tokio::test]
 async fn an_observation_after_a_small_change_takes_a_fraction_of_the_commands() {
-    let buttons: String = (0..100).map(|n| format!("<button id=b{n}>Button {n}</button>")).collect();
+    let buttons: String = (0..100).map(|n| format!("<button id=b{n}><b>Button</b> {n}</button>")).collect();
     let mut stage = Stage::on(&buttons).await;
     let commands = Commands::default();
     let _counted = tracing::subscriber::set_default(commands.clone());

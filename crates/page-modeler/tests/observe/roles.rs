@@ -1,6 +1,9 @@
 //! Tests of the roles of elements: implicit roles, custom elements, drawings.
 
-use crate::stage::check;
+use cuebook_grammar::candidate::NameSource;
+use cuebook_grammar::observation::Scope;
+
+use crate::stage::{Stage, check};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn elements_have_the_roles_that_html_gives_them() {
@@ -71,4 +74,31 @@ async fn what_is_owned_by_reference_is_offered_and_named_with_its_owner() {
         &["listbox \"Fruit\"", "option \"Fig\"", "button \"Take one\""],
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_browser_is_asked_for_names_that_more_than_a_text_makes() {
+    let mut stage = Stage::on(
+        "<!doctype html><style>#b::before { content: 'New ' } #u { text-transform: uppercase }</style>
+        <button>Plain</button><a href=/x> Plain
+          link </a><button id=u>Upper</button><button id=b>mail</button><button><b>Bold</b></button>
+        <label for=l>Labelled</label><button id=l>Text</button><button title=Tip>Titled</button>
+        <button aria-label=Stated>Text</button><span role=button tabindex=0>Span</span>",
+    )
+    .await;
+    let page = stage.observe(Scope::Full).await;
+    let found: Vec<_> = page.candidates.iter().map(|it| (it.name.as_str(), it.name_source)).collect();
+    let (walk, browser) = (NameSource::Walk, NameSource::Browser);
+    let expected = [
+        ("Plain", walk),
+        ("Plain link", walk),
+        ("Upper", walk),
+        ("New mail", browser),
+        ("Bold", browser),
+        ("Labelled", browser),
+        ("Titled", browser),
+        ("Stated", browser),
+        ("Span", browser),
+    ];
+    assert_eq!(found.iter().filter(|(name, _)| !name.is_empty()).copied().collect::<Vec<_>>(), expected);
 }

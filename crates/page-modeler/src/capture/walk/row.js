@@ -29,6 +29,16 @@ const boundsOf = (element, control) => {
   return bounds;
 };
 
+const NAMING = /^(?:role$|title$|aria-)/;
+/** Whether nothing but its own text can name an element, so that the browser need not be asked for its words. */
+const isNamedByText = (element, tag, role) =>
+  ((tag === "button" && role === "button") || (tag === "a" && role === "link")) &&
+  !cb.attributeNames(element).some((name) => NAMING.test(name)) &&
+  cb.childrenOf(element).every((child) => cb.nodeType(child) === 3) &&
+  !cb.labelsOf(element).length &&
+  !cb.generatedText(element, "::before") &&
+  !cb.generatedText(element, "::after");
+
 export const rowOf = (run, info, stand) => {
   const { element, tag, role, reason } = info;
   const row = {
@@ -46,6 +56,7 @@ export const rowOf = (run, info, stand) => {
     if (text) row[key] = text;
   };
   const sensitive = cb.isSensitive(element);
+  if (row.name && isNamedByText(element, tag, role)) row.isNamedByText = true;
   if (!row.name) put("fallback", cb.fallbackOf(element, tag, role));
   if (!FIELDS.has(row.control) && !/[\p{L}\p{N}]{2}/u.test(row.name)) put("icon", iconOf(element));
   put("title", shortText(attr(element, "title") ?? "", 200));
