@@ -331,7 +331,8 @@ fn alternative(case: &RepairCase<'_>, observation: &Observation) -> Option<Repai
 
 fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
     let (name, _) = case.step.main_target()?;
-    let scroll = action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None };
+    let scroll =
+        action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None, point: None };
     let mut scroll = Step::from(Action::Scroll(scroll));
     scroll.timeout_ms = Some(Millis::clamped(3_000));
     Some(Repair::Insert(vec![scroll, settle_step()]))
