@@ -219,7 +219,7 @@ pub(crate) struct RunOptions {
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
-    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, dismiss, frames, retype, replan
+    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, box, dismiss, frames, retype, replan
     #[arg(long, value_name = "RUNGS", conflicts_with = "no_repair")]
     pub(crate) repair_rungs: Option<Rungs>,
     #[command(flatten)]

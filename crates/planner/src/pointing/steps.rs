@@ -66,9 +66,8 @@ struct Hit<'a> {
 impl Hit<'_> {
     /// The point, from the top left corner of the candidate's box.
     fn position(&self) -> Point {
-        let corner =
-            self.candidate.and_then(|it| it.rect).map_or(Point::default(), |rect| Point { x: rect.x, y: rect.y });
-        Point { x: self.at.x - corner.x, y: self.at.y - corner.y }
+        let corner = self.candidate.and_then(|it| it.rect).map_or((0.0, 0.0), |rect| (rect.x, rect.y));
+        Point { x: hundredths(self.at.x - corner.0), y: hundredths(self.at.y - corner.1) }
     }
 }
 
@@ -256,10 +255,7 @@ impl<'a> Ground<'a> {
                 "({x}, {y}) lies off the picture: expected x from 0 to {unit_x}, y from 0 to {unit_y}"
             ));
         }
-        let scaled = |at: f64, unit: f64, side: f64| {
-            let inside = (at / unit * side).clamp(0.0, (side - 1.0).max(0.0));
-            (inside * 100.0).round() / 100.0
-        };
+        let scaled = |at: f64, unit: f64, side: f64| hundredths((at / unit * side).clamp(0.0, (side - 1.0).max(0.0)));
         let at = Point { x: scaled(x, unit_x, viewport.width), y: scaled(y, unit_y, viewport.height) };
         // What nothing tells from its twin has no name, but it has a place.
         let candidate = self.observation.under(at).filter(|candidate| !candidate.ambiguous);
@@ -274,6 +270,11 @@ impl<'a> Ground<'a> {
         let (verb, profile) = (kind.meta().name, self.policy.profile().as_str());
         Err(format!("{}, and the profile {profile} does not open `{verb}`: point at a control, or give up", hit.words))
     }
+}
+
+/// Rounded, so that a log states no more than a pointer can mean.
+fn hundredths(at: f64) -> f64 {
+    (at * 100.0).round() / 100.0
 }
 
 fn put(step: &mut Value, name: &str, value: Value) {
