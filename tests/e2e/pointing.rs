@@ -41,7 +41,7 @@ const ORANGE: Ink = [240, 140, 0];
 const PURPLE: Ink = [140, 0, 140];
 const CYAN: Ink = [0, 200, 200];
 
-/// What a script does next, on the picture that it is shown.
+/// A move of a script, on the picture that it is shown.
 #[derive(Clone, Copy, Debug)]
 enum Move {
     Click(Ink),

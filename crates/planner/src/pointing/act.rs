@@ -10,7 +10,7 @@ pub(crate) enum Act {
     Click { at: Spot, button: MouseButton, count: u8, modifiers: Vec<Modifier> },
     /// Holds the left button down.
     Hold { at: Spot },
-    /// Moves the pointer.
+    /// Moves the pointer, without a press.
     Move { at: Spot },
     /// Holds the left button down along a path of at least two points.
     Drag { path: Vec<Spot> },
@@ -22,9 +22,9 @@ pub(crate) enum Act {
     Keys { keys: String },
     /// Waits for the page to be quiet.
     Wait,
-    /// Takes another picture.
+    /// Asks for another picture of the page.
     Look,
-    /// Opens a URL.
+    /// Opens a URL in the tab.
     Navigate { url: String },
     /// Goes back in the history.
     Back,
@@ -32,7 +32,7 @@ pub(crate) enum Act {
     Finish { result: String },
     /// Ends the task as one that cannot be done.
     Fail { reason: String },
-    /// Asks the user.
+    /// Asks the user, who alone can decide.
     Ask { question: String },
 }
 

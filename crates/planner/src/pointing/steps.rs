@@ -52,7 +52,7 @@ struct Ground<'a> {
     policy: &'a Policy,
     /// The size of the picture; `None` if there was none.
     picture: Option<ViewportSize>,
-    /// What an earlier action of the answer gave the focus.
+    /// Candidate that an earlier action of the answer clicked.
     focus: Option<CandidateId>,
 }
 
@@ -229,7 +229,7 @@ impl<'a> Ground<'a> {
         Err(format!("{} has the focus and takes no text: click a field first", one_line(&field.title(), 120)))
     }
 
-    /// What the actions before gave the focus, else what has it on the page.
+    /// Candidate that an action before clicked, else the one that has the focus on the page.
     fn focused(&self) -> Option<&'a Candidate> {
         match self.focus {
             Some(id) => self.observation.candidate(id),

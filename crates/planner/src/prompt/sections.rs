@@ -88,7 +88,7 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
     out.join("\n")
 }
 
-/// What a picture does not show: where the page is, an open dialog, the options of a list that has the focus, and more of
+/// Facts that a picture does not show: where the page is, an open dialog, the options of a list that has the focus, and more of
 /// the page around the view.
 pub(super) fn looked_at(request: &PlanRequest<'_>) -> String {
     let page = request.observation;

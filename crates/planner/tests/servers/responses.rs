@@ -74,7 +74,7 @@ fn item(index: usize, part: &Part) -> Value {
     }
 }
 
-/// The response object.
+/// The response object, without `stream`.
 pub(super) fn whole(answer: &ScriptedReply) -> Value {
     let items: Vec<Value> = answer.parts.iter().enumerate().map(|(index, part)| item(index, part)).collect();
     let (status, why) = match answer.end {
