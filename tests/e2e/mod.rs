@@ -32,6 +32,7 @@ mod moments;
 mod observed_plans;
 mod offline;
 mod planners;
+mod pointing;
 #[cfg(unix)]
 mod processes;
 mod progress;

@@ -8,7 +8,7 @@ use cuebook_tests::{CliOutput, Shop, command};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::engines::servers::{Dialect, Play, ScriptedReply, Server};
+use super::engines::servers::{Dialect, Part, Play, ScriptedReply, Server};
 use super::engines::{KEY, TASK, clerk, listed, prompt};
 
 /// A server, and the runtime that it lives in.
@@ -39,6 +39,7 @@ fn flags(dialect: Dialect, origin: &str) -> Vec<String> {
         Dialect::OwnServer => ("openai", format!("{origin}/v1"), None),
         Dialect::LlamaCpp => ("openai", format!("{origin}/v1"), Some("llama-cpp")),
         Dialect::Vllm => ("openai", format!("{origin}/v1"), Some("vllm")),
+        Dialect::Responses => ("openai", format!("{origin}/v1"), Some("computer")),
     };
     let mut flags = vec!["--planner", planner, "--base-url", &base_url, "--model", "tiny"];
     flags.extend(mode.into_iter().flat_map(|mode| ["--engine-mode", mode]));
@@ -155,6 +156,42 @@ fn a_model_that_sees_gets_a_picture_of_each_page_and_no_other_model_does() -> Re
             assert_eq!(holding(&dir, "iVBORw0KGgo")?, Vec::<String>::new(), "{dialect:?}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_model_that_points_gets_a_picture_and_its_tool_with_consent_only() -> Result<()> {
+    let given_up = ScriptedReply::of([Part::Call("fail".to_owned(), json!({ "reason": "no" }).to_string())]);
+    for (dialect, mode, tool) in [
+        (Dialect::Responses, "computer", "computer"),
+        (Dialect::Anthropic, "computer", "computer_20250124"),
+        (Dialect::OwnServer, "ui-tars", ""),
+    ] {
+        let shop = Shop::open()?;
+        let answer = match tool {
+            "" => ScriptedReply::text("Thought: No.\nAction: call_user(content='Shall I?')"),
+            _ => given_up.clone(),
+        };
+        let model = Model::new(Server::playing([dialect.saying(&answer)]))?;
+        let mut flags = model.flags(dialect);
+        if dialect != Dialect::Responses {
+            flags.extend(["--engine-mode".to_owned(), mode.to_owned()]);
+        }
+        let ended = run(&shop, &flags)?;
+        assert_eq!(ended.code, 2, "{dialect:?}: {ended:?}");
+        assert!(message(&ended.json()?).contains("needs --vision"), "{dialect:?}: {ended:?}");
+        flags.push("--vision".to_owned());
+        let ended = run(&shop, &flags)?;
+        let asked = model.server.requests();
+        let first = asked.iter().find(|request| !request.body.is_empty()).context("it is asked")?.json();
+        assert!(picture(&first).is_some_and(|picture| picture.len() > 2_000), "{dialect:?}: {ended:?}");
+        assert_eq!(first["tools"][0]["type"].as_str().unwrap_or_default(), tool, "{dialect:?}");
+        let prompt = first.to_string();
+        assert!(prompt.contains(TASK) && !prompt.contains("[c1]"), "it names no candidates: {dialect:?}");
+    }
+    let shop = Shop::open()?;
+    let ended = run(&shop, &["--planner", "lexical", "--engine-mode", "computer", "--vision"].map(str::to_owned))?;
+    assert_eq!(ended.code, 2, "{ended:?}");
     Ok(())
 }
 

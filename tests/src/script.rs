@@ -92,7 +92,13 @@ impl Script {
                 if !scrolls && ways >= MAX_WAITS && !below || ways >= MAX_WAYS {
                     return none(format!("line {next}: {why}"));
                 }
-                let down = Scroll { target_ref: None, direction: Some(Direction::Down), delta_y: None, delta_x: None };
+                let down = Scroll {
+                    target_ref: None,
+                    direction: Some(Direction::Down),
+                    delta_y: None,
+                    delta_x: None,
+                    point: None,
+                };
                 (if scrolls { Action::Scroll(down) } else { wait() }, why)
             }
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 use cuebook::{Detected, Engine, PlannerConfig, PlannerConfigError, PromptSource};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::report::ErrorCode;
+use cuebook_planner::OpenAiMode;
 
 use crate::args::{EngineArgs, PlannerArg};
 use crate::exit::{Output, Refusal};
@@ -33,6 +34,23 @@ pub(crate) async fn planner(
     config = fitted(config, output).await;
     if args.vision && !config.engine.takes_pictures() {
         let message = format!("--vision needs a planner with a model, and `{}` has none", config.engine.as_str());
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
+    let points = config.mode.is_some_and(OpenAiMode::points);
+    if points && !args.vision {
+        let message = "a model that points at a picture needs --vision, the consent to send pictures to its server";
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
+    if points
+        && !matches!(
+            (config.engine, config.mode),
+            (Engine::OpenAi, _) | (Engine::Anthropic, Some(OpenAiMode::Computer))
+        )
+    {
+        let engine = config.engine.as_str();
+        let message = format!(
+            "the planner `{engine}` cannot point: expected --engine-mode computer with openai or anthropic, or ui-tars with openai"
+        );
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let planner = config.planner().map_err(refusal)?;

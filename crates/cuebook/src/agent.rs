@@ -48,7 +48,7 @@ pub(crate) struct Repairs {
 impl Repairs {
     /// By the stated policy. Without one by the ladder; a step alone then gets no repair that acts on anything else.
     pub(crate) fn new(policy: Option<Box<dyn RepairPolicy>>) -> Self {
-        let on_others = [Rung::Dismiss, Rung::Candidates, Rung::Locators, Rung::Replan];
+        let on_others = [Rung::Dismiss, Rung::Candidates, Rung::Box, Rung::Locators, Rung::Replan];
         let alone =
             policy.is_none().then(|| Ladder::with(on_others.into_iter().fold(Rungs::default(), Rungs::without)));
         Self { policy: policy.unwrap_or_else(|| Box::new(Ladder::default())), alone, is_alone: false }

@@ -10,7 +10,9 @@ use cuebook_grammar::record::PlanningRecord;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::converse::ChatEngine;
-use cuebook_planner::{Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, Process, Prompts, Recorded};
+use cuebook_planner::{
+    Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, OpenAiResponses, Process, Prompts, Recorded,
+};
 
 use crate::environment;
 use crate::planners::{Engine, PlannerConfig, PlannerConfigError, PromptSource};
@@ -34,6 +36,13 @@ impl PlannerConfig {
             Engine::Ollama => self.with_limits(Ollama::new(&address, model?)?),
             Engine::OpenAi => {
                 let key = self.key()?;
+                if self.mode == Some(OpenAiMode::Computer) {
+                    let engine = OpenAiResponses::new(&address, model?)?;
+                    return self.with_limits(match key {
+                        Some(key) => engine.with_key(key)?,
+                        None => engine,
+                    });
+                }
                 let default = if self.is_official() { OpenAiMode::Strict } else { OpenAiMode::Schema };
                 let engine = OpenAi::new(&address, model?)?.with_mode(self.mode.unwrap_or(default));
                 self.with_limits(match key {
@@ -44,6 +53,7 @@ impl PlannerConfig {
             Engine::Anthropic => {
                 let key = self.key()?;
                 let engine = Anthropic::new(&address, model?)?;
+                let engine = if self.mode == Some(OpenAiMode::Computer) { engine.pointing()? } else { engine };
                 self.with_limits(match key {
                     Some(key) => engine.with_key(key)?,
                     None => engine,

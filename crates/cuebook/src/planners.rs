@@ -40,7 +40,9 @@ pub struct PlannerConfig {
     /// variable that looks like a key but this one.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others.
+    /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others. Of an `anthropic`
+    /// server only `computer` applies. A model that [points](OpenAiMode::points) needs
+    /// [pictures](crate::AgentBuilder::sight).
     #[serde(default)]
     pub mode: Option<OpenAiMode>,
     /// The prompts of a model. Default: those that [`fitted`](Self::fitted) chooses, else [`PromptSource::Full`].

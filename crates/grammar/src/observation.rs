@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidate::{About, Candidate, Fingerprint, ObservedCandidate, Placement};
 use crate::facts::DialogFact;
+use crate::geometry::Point;
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::shared::Shared;
 use crate::wire::{is_default, words};
@@ -506,6 +507,20 @@ impl Observation {
     #[must_use]
     pub fn candidate(&self, id: CandidateId) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.id == id)
+    }
+
+    /// The candidate in view whose box has this point of the viewport: of several, the one that nothing covers, then the
+    /// smallest. It may still lie under something that is no candidate.
+    #[must_use]
+    pub fn under(&self, point: Point) -> Option<&Candidate> {
+        let is_there = |candidate: &&Candidate| {
+            candidate.placement == Placement::InView && candidate.rect.is_some_and(|rect| rect.contains(point))
+        };
+        let area = |candidate: &Candidate| candidate.rect.map_or(f64::MAX, |rect| rect.width * rect.height);
+        self.candidates
+            .iter()
+            .filter(is_there)
+            .min_by(|a, b| a.occlusion.is_some().cmp(&b.occlusion.is_some()).then_with(|| area(a).total_cmp(&area(b))))
     }
 
     /// The origin of the frame that a candidate lives in.

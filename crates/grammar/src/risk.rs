@@ -15,6 +15,7 @@ use crate::action::{Action, Press, Select, TypeText};
 use crate::candidate::{Activation, Candidate, ControlKind, SelectOption, SentField};
 use crate::effect::EffectClass;
 use crate::facts::DialogKind;
+use crate::geometry::{Point, ViewportSize};
 use crate::observation::{Challenge, Observation};
 use crate::role::Role;
 use crate::secret::WireText;
@@ -158,10 +159,43 @@ fn of_action(action: &Action, targets: &[&Candidate], page: &Observation) -> Ris
         Action::AcceptDialog(_) if page.dialog.as_ref().is_some_and(|it| it.kind == DialogKind::Alert) => {
             RiskClass::Read
         }
+        Action::ClickPoint(click) => of_points(&[click.point], click.viewport, page),
+        Action::LongPressPoint(press) => of_points(&[press.point], press.viewport, page),
+        Action::DragPoints(drag) => of_points(&[drag.from, drag.to], drag.viewport, page),
         Action::Fetch(fetch) if fetch.is_reading() => RiskClass::Read,
         Action::Fetch(_) => RiskClass::Send,
         _ => action.kind().meta().effect.into(),
     }
+}
+
+/// Returns the risk of pressing at points of a picture of this size: that of the candidates which lie there. The executor
+/// judges the words of what else lies there ([`of_words_at`]).
+fn of_points(points: &[Point], seen_in: Option<ViewportSize>, page: &Observation) -> RiskClass {
+    let placed = |point: &Point| match seen_in {
+        Some(seen) => Point {
+            x: point.x * page.viewport.width / f64::from(seen.width.max(1)),
+            y: point.y * page.viewport.height / f64::from(seen.height.max(1)),
+        },
+        None => *point,
+    };
+    // A drag ends in a bin that takes what is dropped.
+    let takes_away = |end: &Candidate| points.len() > 1 && words::has_bin(&end.name);
+    let of = |under: &Candidate| if takes_away(under) { RiskClass::Destructive } else { of_click(under) };
+    points.iter().filter_map(|point| page.under(placed(point))).map(of).max().unwrap_or(RiskClass::Write)
+}
+
+/// Returns the risk of pressing what is named so and is no candidate: a text that its page listens for. The text is the
+/// page's, at most a few words.
+#[must_use]
+pub fn of_words_at(text: &str) -> RiskClass {
+    let final_words = || words::is_final(text).then_some(RiskClass::Destructive);
+    words::class_of(text).or_else(|| words::class_of_sentences(text)).or_else(final_words).unwrap_or(RiskClass::Write)
+}
+
+/// Returns `true` if an action presses at a point of a picture, and not on a candidate.
+#[must_use]
+pub const fn points(action: &Action) -> bool {
+    matches!(action, Action::ClickPoint(_) | Action::LongPressPoint(_) | Action::DragPoints(_))
 }
 
 /// Returns `true` if an action goes to whatever has the focus and activates it there.
@@ -176,7 +210,7 @@ pub fn needs_page(action: &Action) -> bool {
     match action {
         Action::AcceptDialog(_) => true,
         Action::Press(press) => follows_focus(action) || press.keys.contains("Alt"),
-        _ => false,
+        _ => points(action),
     }
 }
 

@@ -468,7 +468,8 @@ impl Plan<'_> {
         state.ways += 1;
         if !page.is_whole() && state.ways <= MAX_WAYS && (is_more_below || direction == Direction::Top) {
             state.swept = true;
-            let scroll = Scroll { target_ref: None, direction: Some(direction), delta_y: None, delta_x: None };
+            let scroll =
+                Scroll { target_ref: None, direction: Some(direction), delta_y: None, delta_x: None, point: None };
             return self.push(Step::from(Action::Scroll(scroll)), &clause.shown(), None);
         }
         if !state.waited && state.read > 0 {

@@ -262,7 +262,13 @@ fn scroll(page: &Page<'_>, body: Span<'_>) -> Served {
         _ => None,
     };
     let scrolled = |target_ref, direction| {
-        Served::Leaves(vec![Step::from(Action::Scroll(Scroll { target_ref, direction, delta_y: None, delta_x: None }))])
+        Served::Leaves(vec![Step::from(Action::Scroll(Scroll {
+            target_ref,
+            direction,
+            delta_y: None,
+            delta_x: None,
+            point: None,
+        }))])
     };
     match direction {
         Some(direction) => scrolled(None, Some(direction)),

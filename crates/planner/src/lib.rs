@@ -9,7 +9,8 @@
 //! | `GoalPlanner` | none: a search for what makes conditions hold | `converse` |
 //! | `ModelPlanner<Recorded>` | none: recorded answers of a model | `converse` |
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
-//! | `ModelPlanner<OpenAi>` | OpenAI and compatible servers, such as llama.cpp and vLLM | `openai` |
+//! | `ModelPlanner<OpenAi>` | OpenAI and compatible servers, such as llama.cpp and vLLM; UI-TARS | `openai` |
+//! | `ModelPlanner<OpenAiResponses>` | OpenAI's models that use a computer | `openai` |
 //! | `ModelPlanner<Anthropic>` | Anthropic and compatible servers | `anthropic` |
 //! | `ModelPlanner<Process>` | a program in any language | `process` |
 //! | `ModelPlanner<TokenMask<S>>` | any in this process that yields logits | `token-mask` |
@@ -27,6 +28,8 @@ pub mod goal;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "converse")]
+mod pointing;
+#[cfg(feature = "converse")]
 pub mod prompt;
 mod remembering;
 
@@ -39,6 +42,8 @@ pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]
 pub use engine::openai::OpenAi;
 pub use engine::openai_mode::OpenAiMode;
+#[cfg(feature = "openai")]
+pub use engine::openai_responses::OpenAiResponses;
 #[cfg(feature = "process")]
 pub use engine::process::Process;
 #[cfg(feature = "converse")]
@@ -46,6 +51,8 @@ pub use engine::recorded::Recorded;
 pub use engine::scripted::{Scripted, ScriptedError};
 #[cfg(feature = "token-mask")]
 pub use engine::token_mask::{LogitsSource, TokenMask};
+#[cfg(feature = "converse")]
+pub use pointing::Space;
 #[cfg(feature = "converse")]
 pub use prompt::{Prompts, TemplateError};
 pub use remembering::{Remembering, RememberingError};

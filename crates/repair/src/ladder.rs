@@ -12,11 +12,13 @@ use cuebook_grammar::action::{self, Action, Click, SetValue};
 use cuebook_grammar::candidate::{Candidate, Placement};
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::Sample;
+use cuebook_grammar::geometry::Rect;
 use cuebook_grammar::id::{CandidateId, TargetRef};
 use cuebook_grammar::locator::Strategy;
 use cuebook_grammar::observation::{Challenge, Observation, Scope};
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::{BoundTarget, ViolationCode};
+use cuebook_grammar::risk::{RiskClass, of_click};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::seam::{Repair, RepairBudget, RepairCase, RepairPolicy};
 use cuebook_grammar::step::Step;
@@ -88,6 +90,7 @@ const SCROLL_TO: (Rung, Way) = (Rung::Scroll, |case, _| scroll_to_target(case));
 const FOLLOW: (Rung, Way) = (Rung::Fingerprint, retarget);
 const LOCATORS: (Rung, Way) = (Rung::Locators, by_other_locators);
 const ALTERNATIVE: (Rung, Way) = (Rung::Candidates, alternative);
+const IN_PLACE: (Rung, Way) = (Rung::Box, in_place);
 const DISMISS: (Rung, Way) = (Rung::Dismiss, dismiss);
 const FRAMES: (Rung, Way) = (Rung::Frames, |_, _| Some(Repair::Reobserve(Scope::Full)));
 /// A value that the page dropped is entered once more, before the step that found it missing.
@@ -123,8 +126,8 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
         },
         // Where waiting is not allowed, what moved out of view is looked for at once.
         (Cause::TargetStale | Cause::TargetNotFound, 0) => vec![FOLLOW, SETTLE, LOCATORS, ALTERNATIVE, FRAMES],
-        (Cause::TargetStale | Cause::TargetNotFound, 1) => vec![FRAMES, FOLLOW, LOCATORS, ALTERNATIVE],
-        (Cause::TargetStale | Cause::TargetNotFound, _) => vec![FOLLOW, LOCATORS, ALTERNATIVE],
+        (Cause::TargetStale | Cause::TargetNotFound, 1) => vec![FRAMES, FOLLOW, LOCATORS, ALTERNATIVE, IN_PLACE],
+        (Cause::TargetStale | Cause::TargetNotFound, _) => vec![FOLLOW, LOCATORS, ALTERNATIVE, IN_PLACE],
         (Cause::TargetAmbiguous, 0) => vec![FOLLOW],
         (Cause::NotInView | Cause::NotVisible, 0) => vec![SCROLL_TO, SETTLE],
         (Cause::NotInView | Cause::NotVisible, 1) => vec![SETTLE, DISMISS],
@@ -329,9 +332,33 @@ fn alternative(case: &RepairCase<'_>, observation: &Observation) -> Option<Repai
     })
 }
 
+/// The one candidate without a name, as the target was, that fills the target's box: of the same role, in the same context,
+/// leading to the same place, with no higher risk. What has a name is found by that, or not at all: at the place of a row's
+/// button may be that of another row.
+fn in_place(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    const SHARE: f64 = 0.8;
+    let BoundTarget::Observed(former) = case.step.main_target()?.1 else { return None };
+    let rect = former.rect.filter(|_| plain(&former.name).is_empty())?;
+    let fills = |other: &Rect| {
+        other.contains(rect.center()) && other.share_within(&rect) >= SHARE && rect.share_within(other) >= SHARE
+    };
+    retarget_to(case, observation, |candidate| {
+        plain(&candidate.name).is_empty()
+            && candidate.role == former.role
+            && candidate.control == former.control
+            && candidate.frame == former.frame
+            && candidate.fingerprint.context == former.fingerprint.context
+            && candidate.occlusion.is_none()
+            && candidate.rect.as_ref().is_some_and(fills)
+            && leads_alike(candidate, former)
+            && of_click(candidate) <= case.step.risk().max(RiskClass::Write)
+    })
+}
+
 fn scroll_to_target(case: &RepairCase<'_>) -> Option<Repair> {
     let (name, _) = case.step.main_target()?;
-    let scroll = action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None };
+    let scroll =
+        action::Scroll { target_ref: Some(name.clone()), direction: None, delta_y: None, delta_x: None, point: None };
     let mut scroll = Step::from(Action::Scroll(scroll));
     scroll.timeout_ms = Some(Millis::clamped(3_000));
     Some(Repair::Insert(vec![scroll, settle_step()]))
@@ -505,7 +532,6 @@ mod tests {
     use super::*;
     use cuebook_grammar::candidate::Occlusion;
     use cuebook_grammar::condition::Condition;
-    use cuebook_grammar::geometry::Rect;
     use cuebook_grammar::id::PageId;
     use cuebook_grammar::observation::Pane;
     use cuebook_grammar::outcome::{Judged, Stage, StepFailure};
@@ -609,6 +635,41 @@ mod tests {
         let after = |to: &str| next(&step, Cause::TargetStale, false, 2, &link("c7", "Invoices", to));
         assert_eq!(after("https://shop.test/orders"), found);
         assert_eq!(after("https://shop.test/orders/all"), Repair::Abandon);
+    }
+
+    #[test]
+    fn what_has_no_name_is_found_again_in_its_box_and_nothing_else_is() {
+        let icon = |id: &str, name: &str| {
+            let mut page = page(&[(id, "button", name)]);
+            page.candidates[0].fingerprint.path = format!("path of {id}");
+            let test_id = Some(format!("test id of {id}"));
+            page.candidates[0].test_id.clone_from(&test_id);
+            page.candidates[0].fingerprint.test_id = test_id;
+            page
+        };
+        let step = bound(&icon("c1", ""), json!({ "type": "click", "targetRef": "c1" }));
+        let from = step.action().target().unwrap().clone();
+        let retarget = |after: &Observation| next(&step, Cause::TargetStale, false, 2, after);
+        assert_eq!(retarget(&icon("c7", "")), Repair::Retarget { from, to: CandidateId(7) });
+        assert_eq!(retarget(&icon("c7", "Save")), Repair::Abandon, "it has a name");
+        let changed = |change: &dyn Fn(&mut Candidate)| {
+            let mut after = icon("c7", "");
+            change(&mut after.candidates[0]);
+            after
+        };
+        let elsewhere = Rect { x: 60.0, y: 10.0, width: 80.0, height: 30.0 };
+        let larger = Rect { x: 0.0, y: 0.0, width: 400.0, height: 300.0 };
+        for (change, why) in [
+            (&(|it: &mut Candidate| it.rect = Some(elsewhere)) as &dyn Fn(&mut Candidate), "it lies beside it"),
+            (&|it: &mut Candidate| it.rect = Some(larger), "it is larger"),
+            (&|it: &mut Candidate| it.role = Role::Link, "its role is another"),
+            (&|it: &mut Candidate| it.fingerprint.context = Some("row: bob".to_owned()), "it is in a row"),
+            (&|it: &mut Candidate| it.activation.icon = Some("trash".to_owned()), "its risk is higher"),
+        ] {
+            assert_eq!(retarget(&changed(change)), Repair::Abandon, "{why}");
+        }
+        let named = bound(&icon("c1", "Save"), json!({ "type": "click", "targetRef": "c1" }));
+        assert_eq!(next(&named, Cause::TargetStale, false, 2, &icon("c7", "")), Repair::Abandon, "its name is gone");
     }
 
     #[test]

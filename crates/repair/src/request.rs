@@ -1,5 +1,6 @@
 //! The request for a run, its events, and its interruption.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -33,6 +34,25 @@ pub enum Sight {
     Words,
     /// The observation, and a picture of the viewport where the modeler has one.
     Pictures,
+    /// As [`Pictures`](Self::Pictures), without the boxes and ids of candidates: for models that point.
+    Bare,
+}
+
+impl Sight {
+    /// The observation from which its picture is drawn; `None` for words alone.
+    #[must_use]
+    pub fn pictured(self, observation: &Observation) -> Option<Cow<'_, Observation>> {
+        match self {
+            Self::Words => None,
+            Self::Pictures => Some(Cow::Borrowed(observation)),
+            Self::Bare => {
+                let mut bare = observation.clone();
+                // What is ambiguous gets no mark, and is painted over all the same if it is a secret.
+                bare.candidates.iter_mut().for_each(|candidate| candidate.ambiguous = true);
+                Some(Cow::Owned(bare))
+            }
+        }
+    }
 }
 
 /// Work of one run, where it begins, and the policy that bounds it.

@@ -18,6 +18,8 @@ pub enum Rung {
     Locators,
     /// Takes what does the same: a link to the same address, the button of the same form.
     Candidates,
+    /// Finds a target without a name by its box.
+    Box,
     /// Closes what covers the target, by a control of its own.
     Dismiss,
     /// Observes the whole page again, with all its frames.
@@ -30,12 +32,13 @@ pub enum Rung {
 
 impl Rung {
     /// All of them, in the order of the ladder.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Wait,
         Self::Scroll,
         Self::Fingerprint,
         Self::Locators,
         Self::Candidates,
+        Self::Box,
         Self::Dismiss,
         Self::Frames,
         Self::Retype,
@@ -51,6 +54,7 @@ impl Rung {
             Self::Fingerprint => "fingerprint",
             Self::Locators => "locators",
             Self::Candidates => "candidates",
+            Self::Box => "box",
             Self::Dismiss => "dismiss",
             Self::Frames => "frames",
             Self::Retype => "retype",

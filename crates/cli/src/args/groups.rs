@@ -219,7 +219,7 @@ pub(crate) struct RunOptions {
     /// Do not repair failed steps
     #[arg(long)]
     pub(crate) no_repair: bool,
-    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, dismiss, frames, retype, replan
+    /// Repair by these rungs only: wait, scroll, fingerprint, locators, candidates, box, dismiss, frames, retype, replan
     #[arg(long, value_name = "RUNGS", conflicts_with = "no_repair")]
     pub(crate) repair_rungs: Option<Rungs>,
     #[command(flatten)]
@@ -260,7 +260,8 @@ pub(crate) struct EngineArgs {
     /// Address of the server [default: $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual one]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How an `openai` server gets the grammar [default: strict for OpenAI itself, schema for others]
+    /// How an `openai` server gets the grammar; computer and ui-tars are for models that point at a picture, and need
+    /// --vision [default: strict for OpenAI itself, schema for others]
     #[arg(long, value_parser = engine_mode(), value_name = "MODE")]
     pub(crate) engine_mode: Option<OpenAiMode>,
     /// Environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY]
@@ -287,7 +288,11 @@ pub(crate) struct EngineArgs {
 impl EngineArgs {
     /// Returns the form in which the planner gets a page. The flag is the consent to send pictures to its server.
     pub(crate) const fn sight(&self) -> Sight {
-        if self.vision { Sight::Pictures } else { Sight::Words }
+        match (self.vision, self.engine_mode) {
+            (true, Some(mode)) if mode.points() => Sight::Bare,
+            (true, _) => Sight::Pictures,
+            (false, _) => Sight::Words,
+        }
     }
 }
 

@@ -217,6 +217,12 @@ pub(crate) fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
         ("llama-cpp-lines", OpenAiMode::LlamaCppLines, "The same for plans of one step a line: fewer tokens"),
         ("vllm", OpenAiMode::Vllm, "`structured_outputs` of vLLM"),
         ("plain", OpenAiMode::Plain, "No constraint: the prompt names the actions"),
+        (
+            "computer",
+            OpenAiMode::Computer,
+            "The model points at a picture, by OpenAI's or Anthropic's tool for computers",
+        ),
+        ("ui-tars", OpenAiMode::UiTars, "The model points at a picture, in the actions of UI-TARS"),
     ])
 }
 

@@ -12,7 +12,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{ErrorCode, REPORT_VERSION, RunError, RunResult, Usage};
 use cuebook_grammar::seam::{IgnoreSteps, PlanReply, PlanRequest, Planner as _};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_repair::Sight;
+
 use serde::Serialize;
 
 use crate::args::RunArgs;
@@ -84,9 +84,9 @@ async fn plan_on(
     let mut modeler = opening::modeler(&live);
     let mut observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
     opening::read(&mut modeler, &mut observation, opening).await;
-    let images = match args.engine.sight() {
-        Sight::Pictures => opening::picture(&mut modeler, &observation, opening).await,
-        Sight::Words => Vec::new(),
+    let images = match args.engine.sight().pictured(&observation) {
+        Some(shown) => opening::picture(&mut modeler, &shown, opening).await,
+        None => Vec::new(),
     };
     let request = PlanRequest { images: &images, ..PlanRequest::new(task, &observation, policy) };
     let planning = Deadline::after(Instant::now(), args.engine.plan_timeout);

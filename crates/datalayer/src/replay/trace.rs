@@ -35,6 +35,7 @@ impl Method {
     pub const fn of(action: &Action) -> Self {
         match action {
             Action::ClickPoint(_) | Action::LongPressPoint(_) | Action::DragPoints(_) => Self::Coordinates,
+            Action::Scroll(scroll) if scroll.point.is_some() => Self::Coordinates,
             _ => Self::Dom,
         }
     }

@@ -5,7 +5,6 @@ use cuebook_grammar::action::Action;
 use cuebook_grammar::facts::Toggle;
 use cuebook_grammar::seam::BoxFuture;
 use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
-use cuebook_grammar::wire::Millis;
 
 use crate::actions::ActResult;
 use crate::error::ExecutorError;
@@ -71,15 +70,9 @@ impl StepRun<'_> {
             Action::DragTo(action) => verb(|| self.drag_to(action)).await,
             Action::Upload(action) => verb(|| self.upload(action)).await,
             Action::LongPress(action) => verb(|| self.long_press(action)).await,
-            Action::ClickPoint(action) => verb(|| self.click_point(action.point, action.viewport)).await,
-            Action::DragPoints(action) => {
-                let took = action.duration_ms.map(Millis::duration);
-                verb(|| self.drag_points(action.from, action.to, action.viewport, took)).await
-            }
-            Action::LongPressPoint(action) => {
-                let hold = action.duration_ms.map(Millis::duration);
-                verb(|| self.long_press_point(action.point, action.viewport, hold)).await
-            }
+            Action::ClickPoint(action) => verb(|| self.click_point(action)).await,
+            Action::DragPoints(action) => verb(|| self.drag_points(action)).await,
+            Action::LongPressPoint(action) => verb(|| self.long_press_point(action)).await,
             Action::Extract(action) => verb(|| self.extract(&action.query)).await,
             Action::Evaluate(action) => verb(|| self.evaluate(action)).await,
             Action::GetDom(action) => verb(|| self.get_dom(action.target_ref.as_ref())).await,

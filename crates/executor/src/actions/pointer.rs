@@ -3,9 +3,15 @@
 use std::time::Duration;
 
 use cuebook_cdp::{CallError, Delivery, FrameId, Session};
-use cuebook_grammar::action::{DragTo, Hover, LongPress, MouseButton};
+use cuebook_grammar::action::{ClickPoint, DragPoints, DragTo, Hover, LongPress, LongPressPoint, MouseButton};
 use cuebook_grammar::geometry::{Point, ViewportSize};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_grammar::plan::Author;
+use cuebook_grammar::policy::Consent;
+use cuebook_grammar::render::cut;
+use cuebook_grammar::risk;
+use cuebook_grammar::wire::{ClickCount, Millis};
+use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 use serde_json::Value;
 
@@ -23,12 +29,35 @@ const DRAG: Duration = Duration::from_millis(300);
 /// Moves of a drag.
 const MOVES: u32 = 10;
 
+/// A gesture at a point, without a target.
+#[derive(Clone, Debug)]
+enum AtPoint {
+    /// Presses, waits and releases, as often as stated.
+    Press { button: MouseButton, count: u8, hold: Duration },
+    /// Presses, moves through these points to the last one, and releases there.
+    Drag { through: Vec<Point>, took: Duration },
+    /// Turns the wheel by this distance; positive is right and down.
+    Wheel { x: f64, y: f64 },
+}
+
 /// Presses, waits and releases.
-async fn hold(sent: &mut SentGesture, at: Point, span: Duration) -> Result<(), CallError> {
+async fn hold(
+    sent: &mut SentGesture,
+    at: Point,
+    button: MouseButton,
+    count: u8,
+    span: Duration,
+) -> Result<(), CallError> {
     let mut mouse = sent.mouse(0);
-    try_join_all([mouse.move_to(at), mouse.press(at, MouseButton::Left, 1)]).await?;
-    tokio::time::sleep(span).await;
-    mouse.release(at, MouseButton::Left, 1).await
+    try_join_all([mouse.move_to(at), mouse.press(at, button, 1)]).await?;
+    for nth in 1..=count.max(1) {
+        if nth > 1 {
+            mouse.press(at, button, nth).await?;
+        }
+        tokio::time::sleep(span).await;
+        mouse.release(at, button, nth).await?;
+    }
+    Ok(())
 }
 
 /// The points of a drag, the last one its end.
@@ -39,15 +68,20 @@ fn path(from: Point, to: Point) -> impl Iterator<Item = Point> {
     })
 }
 
-/// Drags with mouse events alone.
-async fn drag(sent: &mut SentGesture, from: Point, to: Point, took: Duration) -> Result<(), CallError> {
+/// Drags with mouse events alone, straight from each point to the next.
+async fn drag(sent: &mut SentGesture, from: Point, through: &[Point], took: Duration) -> Result<(), CallError> {
     let mut mouse = sent.mouse(0);
     try_join_all([mouse.move_to(from), mouse.press(from, MouseButton::Left, 1)]).await?;
-    for point in path(from, to) {
-        mouse.drag_to(point, MouseButton::Left).await?;
-        tokio::time::sleep(took / MOVES).await;
+    let legs = u32::try_from(through.len()).unwrap_or(u32::MAX).max(1);
+    let mut at = from;
+    for end in through {
+        for point in path(at, *end) {
+            mouse.drag_to(point, MouseButton::Left).await?;
+            tokio::time::sleep(took / MOVES / legs).await;
+        }
+        at = *end;
     }
-    mouse.release(to, MouseButton::Left, 1).await
+    mouse.release(at, MouseButton::Left, 1).await
 }
 
 impl StepRun<'_> {
@@ -71,7 +105,7 @@ impl StepRun<'_> {
         let armed = self.arm(&ready, Gesture::mouse(target, Expected { types: &["mouseup"], count: 1 })).await?;
         let mut sent = self.send(armed)?;
         let reports = sent.take_reports();
-        let held = hold(&mut sent, ready.point, span);
+        let held = hold(&mut sent, ready.point, MouseButton::Left, 1, span);
         let (held, report, began) = self.deliver(&ready.world, reports, held).await?;
         let arrival = Arrival { report: report.as_ref(), is_answered: held.is_ok(), presses: 1 };
         let acted = ActResult::guarded(sent, &mut self.looking, &arrival);
@@ -186,56 +220,104 @@ impl StepRun<'_> {
     }
 
     /// Clicks at a point, without a target.
-    pub(crate) async fn click_point(&mut self, point: Point, seen_in: Option<ViewportSize>) -> Part<ActResult> {
-        self.gesture_at(point, point, seen_in, Duration::ZERO).await
+    pub(crate) async fn click_point(&mut self, action: &ClickPoint) -> Part<ActResult> {
+        let button = action.button.unwrap_or(MouseButton::Left);
+        let count = action.count.map_or(1, ClickCount::get);
+        let press = AtPoint::Press { button, count, hold: Duration::ZERO };
+        self.gesture_at(action.point, action.viewport, press).await
     }
 
     /// Presses and holds at a point.
-    pub(crate) async fn long_press_point(
-        &mut self,
-        point: Point,
-        seen_in: Option<ViewportSize>,
-        hold: Option<Duration>,
-    ) -> Part<ActResult> {
-        self.gesture_at(point, point, seen_in, hold.unwrap_or(HOLD)).await
+    pub(crate) async fn long_press_point(&mut self, action: &LongPressPoint) -> Part<ActResult> {
+        let hold = action.duration_ms.map_or(HOLD, Millis::duration);
+        let press = AtPoint::Press { button: MouseButton::Left, count: 1, hold };
+        self.gesture_at(action.point, action.viewport, press).await
     }
 
     /// Drags from point to point.
-    pub(crate) async fn drag_points(
-        &mut self,
-        from: Point,
-        to: Point,
-        seen_in: Option<ViewportSize>,
-        took: Option<Duration>,
-    ) -> Part<ActResult> {
-        self.gesture_at(from, to, seen_in, took.unwrap_or(DRAG)).await
+    pub(crate) async fn drag_points(&mut self, action: &DragPoints) -> Part<ActResult> {
+        let through = action.via.iter().flatten().chain([&action.to]).copied().collect();
+        let took = action.duration_ms.map_or(DRAG, Millis::duration);
+        self.gesture_at(action.from, action.viewport, AtPoint::Drag { through, took }).await
     }
 
-    async fn gesture_at(
-        &mut self,
-        from: Point,
-        to: Point,
-        seen_in: Option<ViewportSize>,
-        took: Duration,
-    ) -> Part<ActResult> {
+    /// Turns the wheel at a point.
+    pub(crate) async fn wheel(&mut self, point: Point, x: f64, y: f64) -> Part<ActResult> {
+        self.gesture_at(point, None, AtPoint::Wheel { x, y }).await
+    }
+
+    /// Refuses to press what is no candidate and whose words say that it needs a consent. A candidate was judged when the
+    /// step was bound; an operator's plan is consent.
+    async fn judge_words_at(&mut self, world: &ProbeWorld, points: &[Point]) -> Part<()> {
+        if self.step.author() == Author::Operator {
+            return Ok(());
+        }
+        for point in points {
+            let at = [point.x.into(), point.y.into()];
+            let words: String = self.ask(world, "(cb, x, y) => cb.act.wordsAt(x, y)", &at, Stage::Act).await?;
+            let class = risk::of_words_at(&words);
+            let origin = self.step.origin().to_owned();
+            let consent = self.step.policy().consent(class, &origin, self.step.author(), None);
+            if class > self.step.risk()
+                && let Consent::Ask { grant } = consent
+            {
+                let (words, class) = (cut(&words, 60), class.as_str());
+                let message = format!(
+                    "at ({:.0}, {:.0}) lies {words:?}, which counts as {class}, and is no candidate",
+                    point.x, point.y
+                );
+                let mut failure = StepFailure::new(Stage::Act, Cause::ConfirmationDenied, message);
+                failure.facts.grant = Some(grant);
+                return Err(failure.into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn gesture_at(&mut self, from: Point, seen_in: Option<ViewportSize>, how: AtPoint) -> Part<ActResult> {
         let world = self.main_world(Stage::Act).await?;
         let size: (f64, f64) =
             self.ask(&world, "() => [globalThis.innerWidth, globalThis.innerHeight]", &[], Stage::Act).await?;
-        let (from, to) = (rescaled(from, seen_in, size)?, rescaled(to, seen_in, size)?);
+        let from = rescaled(from, seen_in, size)?;
+        let how = match how {
+            AtPoint::Drag { through, took } => {
+                let through = through.into_iter().map(|point| rescaled(point, seen_in, size)).collect::<Part<_>>()?;
+                AtPoint::Drag { through, took }
+            }
+            how => how,
+        };
+        match &how {
+            AtPoint::Press { .. } => self.judge_words_at(&world, &[from]).await?,
+            AtPoint::Drag { through, .. } => {
+                let end = through.last().copied().unwrap_or(from);
+                self.judge_words_at(&world, &[from, end]).await?;
+            }
+            AtPoint::Wheel { .. } => {}
+        }
         let start = [from.x.into(), from.y.into()];
         let is_frame: bool = self.ask(&world, "(cb, x, y) => cb.act.isFrameAt(x, y)", &start, Stage::Act).await?;
-        let in_frames = is_frame || from != to;
+        let in_frames = is_frame || matches!(how, AtPoint::Drag { .. });
         let aim = Aim { frame: self.page.target_id().as_str().to_owned(), at: from, in_frames };
         let armed = self.arm_anywhere(Gesture::at(aim)).await?;
         let mut sent = self.send(armed)?;
+        let is_wheel = matches!(how, AtPoint::Wheel { .. });
         let gesture = async {
-            if from == to { hold(&mut sent, from, took).await } else { drag(&mut sent, from, to, took).await }
+            match &how {
+                AtPoint::Press { button, count, hold: span } => hold(&mut sent, from, *button, *count, *span).await,
+                AtPoint::Drag { through, took } => drag(&mut sent, from, through, *took).await,
+                AtPoint::Wheel { x, y } => {
+                    let mouse = sent.mouse(0);
+                    try_join_all([mouse.move_to(from), mouse.wheel(from, *x, *y)]).await.map(drop)
+                }
+            }
         };
         let made = self.race(Stage::Act, gesture).await?;
         let told = self.ask_documents(None).await?;
         // A frame that came with the pointer takes nothing: it was meant for the document around it.
-        let is_lost =
-            !is_frame && told.len() == self.seen.watched.len() && told.iter().all(|report| report.seen.is_empty());
+        let is_lost = !is_wheel
+            && !is_frame
+            && told.len() == self.seen.watched.len()
+            && told.iter().all(|report| report.seen.is_empty());
         let stopped = told.into_iter().find_map(|report| report.blocked);
         // It counts as sent even if it was stopped: the pointer is there now, and what it brought would be pressed the
         // next time.
@@ -277,9 +359,9 @@ mod tests {
     #[tokio::test]
     async fn a_button_that_is_held_when_a_step_is_cancelled_is_released() {
         let (mut sent, log) = fake::sent();
-        hold(&mut sent, AT, Duration::ZERO).await.unwrap();
+        hold(&mut sent, AT, MouseButton::Left, 1, Duration::ZERO).await.unwrap();
         assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseReleased"]);
-        let cancelled = tokio::time::timeout(Duration::ZERO, hold(&mut sent, AT, HOLD)).await;
+        let cancelled = tokio::time::timeout(Duration::ZERO, hold(&mut sent, AT, MouseButton::Left, 1, HOLD)).await;
         assert!(cancelled.is_err());
         drop(sent);
         assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseReleased", "end"]);
@@ -290,9 +372,9 @@ mod tests {
         let to = Point { x: 105.0, y: 5.0 };
         assert_eq!(path(AT, to).last(), Some(to));
         let (mut sent, log) = fake::sent();
-        drag(&mut sent, AT, to, Duration::ZERO).await.unwrap();
+        drag(&mut sent, AT, &[to], Duration::ZERO).await.unwrap();
         assert_eq!(fake::drain(&log).iter().filter(|kind| *kind == "mouseMoved").count(), 11);
-        let cancelled = tokio::time::timeout(Duration::ZERO, drag(&mut sent, AT, to, DRAG)).await;
+        let cancelled = tokio::time::timeout(Duration::ZERO, drag(&mut sent, AT, &[to], DRAG)).await;
         assert!(cancelled.is_err());
         drop(sent);
         assert_eq!(fake::drain(&log), ["mouseMoved", "mousePressed", "mouseMoved", "mouseReleased", "end"]);

@@ -19,6 +19,10 @@ struct Scrolled {
 impl StepRun<'_> {
     /// Scrolls the target into view, or by a direction or a distance.
     pub(crate) async fn scroll(&mut self, action: &Scroll) -> Part<ActResult> {
+        if let Some(point) = action.point {
+            let [x, y] = [action.delta_x, action.delta_y].map(|by| by.map_or(0.0, |by| f64::from(by.get())));
+            return self.wheel(point, x, y).await;
+        }
         let moves = action.direction.is_some() || action.delta_x.is_some() || action.delta_y.is_some();
         let by = self.ready_by();
         let (world, id) = if action.target_ref.is_some() {

@@ -94,6 +94,12 @@ impl Mouse<'_> {
         self.send(event(DispatchMouseEventType::MouseMoved, point, None, false, 0))
     }
 
+    /// Turns the wheel by CSS pixels; positive is right and down.
+    pub(crate) fn wheel(&self, point: Point, x: f64, y: f64) -> Sending {
+        let turned = event(DispatchMouseEventType::MouseWheel, point, None, false, 0);
+        self.send(DispatchMouseEventParams { delta_x: Some(x), delta_y: Some(y), ..turned })
+    }
+
     pub(crate) fn drag_to(&mut self, point: Point, button: MouseButton) -> Sending {
         self.hold(point, button);
         self.send(event(DispatchMouseEventType::MouseMoved, point, Some(button), true, 0))

@@ -270,6 +270,14 @@ const objectionAt = (event, origin) => {
   const change = isPart ? null : changeOf(thing, isRedone ? ["form", "submitter"] : []);
   return change && { type: event.type, reason: "changed", by: change };
 };
+/** What a person reads on the thing at a point, short of a whole region: what the page would be told was pressed. */
+act.wordsAt = (x, y) => {
+  const hit = hitAt(x, y);
+  if (!hit || matches(hit, FRAME_TAGS)) return "";
+  const thing = pressedAt(hit);
+  const words = cb.nameOf(thing) || cb.textOf(thing);
+  return words.length > 200 ? "" : words;
+};
 /** Whether another document lies at a point. */
 act.isFrameAt = (x, y) => {
   const hit = hitAt(x, y);

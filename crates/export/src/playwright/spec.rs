@@ -215,7 +215,8 @@ impl Spec {
                     let (by_x, by_y) = direction.map_or((0, 0), wheel);
                     let x = x.as_ref().map_or(by_x, |x| x.get());
                     let y = y.as_ref().map_or(by_y, |y| y.get());
-                    page(format!("mouse.wheel({x}, {y})"))
+                    let there = a.point.map(|at| format!("await page.mouse.move({}, {});\n  ", at.x, at.y));
+                    Written::Line(format!("{}await page.mouse.wheel({x}, {y});", there.unwrap_or_default()))
                 }
             },
             Action::ScrollUntil(a) => {
@@ -277,16 +278,26 @@ impl Spec {
                 let delay = a.duration_ms.as_ref().map_or(LONG_PRESS_MS, |ms| ms.get());
                 on(&a.target_ref, format!("click({{ delay: {delay} }})"))
             }
-            Action::ClickPoint(a) => page(format!("mouse.click({}, {})", a.point.x, a.point.y)),
+            Action::ClickPoint(a) => {
+                let button = a.button.filter(|button| *button != MouseButton::Left);
+                let button = button.map(|button| format!("button: {}", json!(button)));
+                let count = a.count.as_ref().map(|count| format!("clickCount: {}", count.get()));
+                let options = button.into_iter().chain(count).collect::<Vec<_>>().join(", ");
+                let options = if options.is_empty() { options } else { format!(", {{ {options} }}") };
+                page(format!("mouse.click({}, {}{options})", a.point.x, a.point.y))
+            }
             Action::LongPressPoint(a) => {
                 let delay = a.duration_ms.as_ref().map_or(LONG_PRESS_MS, |ms| ms.get());
                 page(format!("mouse.click({}, {}, {{ delay: {delay} }})", a.point.x, a.point.y))
             }
-            Action::DragPoints(a) => Written::Line(format!(
-                "await page.mouse.move({}, {});\n  await page.mouse.down();\n  \
-                 await page.mouse.move({}, {}, {{ steps: 10 }});\n  await page.mouse.up();",
-                a.from.x, a.from.y, a.to.x, a.to.y
-            )),
+            Action::DragPoints(a) => {
+                let moved = a.via.iter().flatten().chain([&a.to]);
+                let moved = moved.map(|to| format!("await page.mouse.move({}, {}, {{ steps: 10 }});\n  ", to.x, to.y));
+                let (x, y, moved) = (a.from.x, a.from.y, moved.collect::<String>());
+                Written::Line(format!(
+                    "await page.mouse.move({x}, {y});\n  await page.mouse.down();\n  {moved}await page.mouse.up();"
+                ))
+            }
             // A dialog is answered by a handler that is there before it opens.
             Action::AcceptDialog(a) => {
                 let text = a.text.as_ref().map_or_else(String::new, |text| literal(text.as_str()));

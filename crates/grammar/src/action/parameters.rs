@@ -53,6 +53,8 @@ bodies! {
         delta_y?: Pixels,
         /// By this distance; positive is right.
         delta_x?: Pixels,
+        /// Turns the mouse wheel at this point of the viewport, for what moves itself, such as a map; needs a distance.
+        point?: Point,
     }
     /// Scrolls on by most of a view at a time, while there is more: until what is looked for is there, which is exactly
     /// one of `targetRef`, `text` and `condition`.
@@ -174,6 +176,10 @@ bodies! {
     ClickPoint {
         /// The point.
         point: Point,
+        /// The button; left unless stated.
+        button?: MouseButton,
+        /// Number of clicks; 1 unless stated.
+        count?: ClickCount,
         /// The size of that picture, if it is not the viewport's.
         viewport?: ViewportSize,
     }
@@ -183,6 +189,8 @@ bodies! {
         from: Point,
         /// Where it ends.
         to: Point,
+        /// Points on the way, at most 64, for what is drawn.
+        via?: Vec<Point>,
         /// Duration of the movement; 300 unless stated.
         duration_ms?: Millis,
         /// The size of the picture that the planner saw, if it is not the viewport's.

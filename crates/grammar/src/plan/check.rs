@@ -30,6 +30,9 @@ pub struct StatedCondition {
     pub is_default: bool,
 }
 
+/// The most points on the way of a drag.
+const VIA: usize = 64;
+
 /// A step that passed the check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedStep {
@@ -487,6 +490,18 @@ impl StepCheck<'_> {
             Action::Scroll(a) if a.direction.is_some() && (a.delta_x.is_some() || a.delta_y.is_some()) => {
                 let message = "a `direction` and a distance (`deltaX`, `deltaY`) exclude each other";
                 self.report(ViolationCode::InvalidArgument, "direction", message);
+            }
+            Action::Scroll(a) if a.point.is_some() && a.delta_x.is_none() && a.delta_y.is_none() => {
+                let message = "a wheel that turns at a `point` needs a distance (`deltaX`, `deltaY`)";
+                self.report(ViolationCode::InvalidArgument, "point", message);
+            }
+            Action::Scroll(a) if a.point.is_some() && a.target_ref.is_some() => {
+                let message = "a `point` and a target exclude each other";
+                self.report(ViolationCode::InvalidArgument, "point", message);
+            }
+            Action::DragPoints(a) if a.via.as_ref().is_some_and(|via| via.len() > VIA) => {
+                let message = format!("expected at most {VIA} points on the way");
+                self.report(ViolationCode::InvalidArgument, "via", message);
             }
             Action::ScrollUntil(a) => self.search(a),
             Action::SwitchTab(a) if !is_operator => self.tab(Some(a.tab.get())),

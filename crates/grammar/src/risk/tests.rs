@@ -276,3 +276,45 @@ fn what_only_agrees_is_judged_by_what_is_asked() {
     assert_eq!(risk("button \"Cancel\"", asks("Delete all 500 invoices?"), click()), RiskClass::Write);
     assert_eq!(risk("button \"OK\"", asks("Your filters were removed."), click()), RiskClass::Write);
 }
+
+#[test]
+fn a_point_risks_what_the_smallest_candidate_below_it_does() {
+    let mut page = sample::page("button \"Delete all\"\nbutton \"Save\"\nbutton \"Trash\"");
+    (page.viewport.width, page.viewport.height) = (1_000.0, 500.0);
+    let boxes = [(0.0, 0.0, 200.0, 200.0), (50.0, 50.0, 40.0, 40.0), (500.0, 50.0, 40.0, 40.0)];
+    for (candidate, (x, y, width, height)) in page.candidates.iter_mut().zip(boxes) {
+        candidate.rect = Some(crate::geometry::Rect { x, y, width, height });
+    }
+    let risk = |step: Value| {
+        let draft = PlanDraft::read_value(json!({ "version": "1.0", "steps": [step] }), Author::Model).unwrap();
+        let policy = Policy::new(crate::profile::Profile::Unleashed).starting_at(&page.url).unwrap();
+        let bound = draft.check(&page, &policy).unwrap().bind(0, &page).unwrap();
+        // Whatever it hits, it is never repeated.
+        assert_eq!(bound.effect(), EffectClass::Destructive);
+        let asks = !matches!(bound.consent(), crate::policy::Consent::Granted);
+        assert_eq!(asks, bound.risk().needs_consent(), "{:?}", bound.consent());
+        bound.risk()
+    };
+    let at = |x: u32, y: u32| json!({ "x": x, "y": y });
+    assert_eq!(risk(json!({ "type": "clickPoint", "point": at(10, 10) })), RiskClass::Destructive);
+    assert_eq!(risk(json!({ "type": "longPressPoint", "point": at(10, 10) })), RiskClass::Destructive);
+    assert_eq!(risk(json!({ "type": "clickPoint", "point": at(60, 60) })), RiskClass::Write);
+    assert_eq!(risk(json!({ "type": "clickPoint", "point": at(400, 400) })), RiskClass::Write);
+    let seen_in = json!({ "width": 500, "height": 250 });
+    let half = json!({ "type": "clickPoint", "point": at(95, 95), "viewport": seen_in });
+    assert_eq!(risk(half), RiskClass::Destructive, "the point is of a picture of half the size");
+    assert_eq!(risk(json!({ "type": "dragPoints", "from": at(60, 60), "to": at(510, 60) })), RiskClass::Destructive);
+    assert_eq!(risk(json!({ "type": "dragPoints", "from": at(60, 60), "to": at(400, 400) })), RiskClass::Write);
+}
+
+#[test]
+fn words_at_a_point_are_judged_as_those_of_a_control() {
+    for (words, class) in [
+        ("Delete everything", RiskClass::Destructive),
+        ("Buy now", RiskClass::Money),
+        ("Open the map", RiskClass::Write),
+        ("", RiskClass::Write),
+    ] {
+        assert_eq!(of_words_at(words), class, "{words}");
+    }
+}

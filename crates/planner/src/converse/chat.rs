@@ -14,6 +14,8 @@ use cuebook_decoding::emit::{Emission, Target};
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::seam::Image;
 
+use crate::pointing::Space;
+
 /// One model that answers requests: on a server, in another program, or in this process.
 pub trait ChatEngine: Send + Sync {
     /// The output of the model.
@@ -63,6 +65,8 @@ pub enum Dialect {
     Calls(Target),
     /// The answer is not constrained: the prompt describes the form, and any form is read.
     Prompted,
+    /// The answer is actions of this space, on the picture of the request.
+    Pointing(Space),
     /// The engine is a program: its one message is the document of the request,
     /// [`PlannerInput`](cuebook_grammar::planner_input::PlannerInput), and any form of answer is read.
     Document,

@@ -84,7 +84,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
 fn grammar(asked: Dialect, request: &FillRequest<'_>) -> Grammar {
     let target = match asked {
         Dialect::Plan(target) | Dialect::Calls(target) => target,
-        Dialect::Prompted | Dialect::Document => Target::JsonSchema,
+        Dialect::Prompted | Dialect::Document | Dialect::Pointing(_) => Target::JsonSchema,
     };
     let (spec, emission) = quotes(target, request.wanted);
     let is_constrained = matches!(asked, Dialect::Plan(_) | Dialect::Calls(_)) && emission.is_within_limits();

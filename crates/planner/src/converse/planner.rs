@@ -160,7 +160,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         let asked = self.engine.dialect();
         let target = match asked {
             Dialect::Plan(target) | Dialect::Calls(target) => target,
-            Dialect::Prompted | Dialect::Document => Target::JsonSchema,
+            Dialect::Prompted | Dialect::Document | Dialect::Pointing(_) => Target::JsonSchema,
         };
         let caps = self.caps_under(request.policy);
         let (spec, emission, degraded) = emit_within(target, request.observation, request.policy, &caps);
@@ -198,6 +198,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
         let form = match grammar.dialect {
             Dialect::Document => return Ok(vec![self.document(request, &[])?]),
             Dialect::Calls(_) => Form::Calls,
+            Dialect::Pointing(space) => Form::Pointing(space),
             Dialect::Plan(Target::Line) => Form::Lines,
             Dialect::Plan(_) | Dialect::Prompted => Form::Plan,
         };

@@ -9,6 +9,7 @@ use cuebook_decoding::read::{self, Form};
 use cuebook_decoding::{GrammarSpec, PlanStream, StreamError};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::arguments::Shape;
+use cuebook_grammar::geometry::ViewportSize;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::policy::Policy;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use super::chat::Dialect;
 use super::memory::{memory_in, summary_in, thought_in};
+use crate::pointing::{self, Answer, Space};
 
 /// Upper bound of an answer in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -53,6 +55,8 @@ enum Reading<'a> {
     Lines,
     /// Any form, read once the answer is complete.
     Whole,
+    /// Actions on a picture, read once the answer is complete.
+    Actions { space: Space, picture: Option<ViewportSize>, calls: Vec<Call> },
     /// An object of quotes, as text or as the arguments of a tool. It has no steps.
     Quotes,
 }
@@ -84,11 +88,12 @@ impl<'a> Reader<'a> {
             Dialect::Plan(Target::Line) => Reading::Lines,
             Dialect::Plan(_) => Reading::Plan(Box::new(PlanStream::new(spec.document()))),
             Dialect::Calls(_) => Reading::Calls(Vec::new()),
+            Dialect::Pointing(space) => Reading::Actions { space, picture: None, calls: Vec::new() },
         };
         // Stops a server that ignores the grammar.
         let most_steps = match dialect {
             Dialect::Plan(_) => usize::try_from(spec.caps().steps).unwrap_or(usize::MAX),
-            Dialect::Calls(_) | Dialect::Prompted | Dialect::Document => usize::MAX,
+            Dialect::Calls(_) | Dialect::Prompted | Dialect::Document | Dialect::Pointing(_) => usize::MAX,
         };
         Self {
             observation,
@@ -106,6 +111,11 @@ impl<'a> Reader<'a> {
     /// Reads an object of quotes, not a plan.
     pub(super) fn of_quotes(self) -> Self {
         Self { form: Reading::Quotes, is_prompted: false, ..self }
+    }
+
+    /// Reads actions of this space on a picture of this size.
+    pub(super) fn of_actions(self, space: Space, picture: Option<ViewportSize>) -> Self {
+        Self { form: Reading::Actions { space, picture, calls: Vec::new() }, ..self }
     }
 
     /// Adds text. Returns the steps that it completes.
@@ -162,10 +172,10 @@ impl<'a> Reader<'a> {
         if matches!(self.form, Reading::Quotes) {
             return self.text(arguments);
         }
-        if !matches!(self.form, Reading::Calls(_)) {
+        if !matches!(self.form, Reading::Calls(_) | Reading::Actions { .. }) {
             self.form = Reading::Calls(Vec::new());
         }
-        let Reading::Calls(calls) = &mut self.form else { return Ok(Vec::new()) };
+        let (Reading::Calls(calls) | Reading::Actions { calls, .. }) = &mut self.form else { return Ok(Vec::new()) };
         if index >= MAX_CALLS {
             return Err(malformed(format!("expected at most {MAX_CALLS} calls")));
         }
@@ -193,7 +203,7 @@ impl<'a> Reader<'a> {
     /// The output so far, with calls as JSON.
     pub(super) fn output(&self) -> String {
         match &self.form {
-            Reading::Calls(calls) if !calls.is_empty() => {
+            Reading::Calls(calls) | Reading::Actions { calls, .. } if !calls.is_empty() => {
                 let mut text = self.text.clone();
                 if !text.is_empty() {
                     text.push('\n');
@@ -219,6 +229,7 @@ impl<'a> Reader<'a> {
                 let thoughts: Vec<&str> = answer.lines().filter_map(|line| line.trim().strip_prefix('#')).collect();
                 memory_in(&thoughts.join("\n"))
             }
+            Reading::Actions { .. } => memory_in(answer),
             Reading::Whole | Reading::Quotes => None,
         }
     }
@@ -254,6 +265,14 @@ impl<'a> Reader<'a> {
         let returned = self.steps.len();
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
         let draft = match &self.form {
+            Reading::Actions { space, picture, calls } => {
+                let calls = calls.iter().map(|call| (call.name.clone(), call.arguments.clone())).collect();
+                let answer = Answer { text: answer.to_owned(), calls };
+                let (acts, thought) = pointing::read(*space, &answer).map_err(malformed)?;
+                let mut draft = pointing::plan(&acts, self.observation, self.policy, *picture)?;
+                draft.reasoning_summary = (!thought.is_empty()).then(|| LongText::cut(&thought));
+                draft
+            }
             Reading::Calls(calls) if !calls.is_empty() => {
                 let calls: Vec<Value> = calls.iter().map(as_json).collect();
                 let mut draft = read::read_as(Form::ToolCalls, &Value::Array(calls).to_string(), Author::Model)?;

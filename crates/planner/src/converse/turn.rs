@@ -17,6 +17,7 @@ use super::audit::OpenCall;
 use super::chat::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use super::limits::{Limits, Spent, back_off, estimated_tokens};
 use super::reading::Reader;
+use crate::pointing;
 
 /// How long the rest of an answer is read after the plan is complete, for its token counts.
 const EPILOGUE: Duration = Duration::from_secs(5);
@@ -159,6 +160,9 @@ impl<E: ChatEngine> Turn<'_, E> {
     async fn attempt(&self, call: &mut OpenCall<'_>) -> Attempt {
         let mut reader =
             Reader::new(self.grammar.dialect, &self.grammar.spec, self.request.observation, self.request.policy);
+        if let Dialect::Pointing(space) = self.grammar.dialect {
+            reader = reader.of_actions(space, self.request.images.last().and_then(pointing::size_of));
+        }
         if self.purpose == CallPurpose::Fill {
             reader = reader.of_quotes();
         }

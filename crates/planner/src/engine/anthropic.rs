@@ -5,19 +5,35 @@
 
 use base64::Engine as _;
 use cuebook_decoding::emit::{Body, Target};
-use cuebook_grammar::planning::MessageRole;
+use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};
 
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue};
+use crate::pointing::{self, COMPUTER, Space, TOOLS};
 
 /// An engine for Anthropic or a compatible server.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     endpoint: Endpoint,
     model: String,
+    computer: Option<ComputerTool>,
 }
+
+/// A version of Anthropic's tool for computers.
+#[derive(Clone, Copy, Debug)]
+struct ComputerTool {
+    /// Type of the tool.
+    kind: &'static str,
+    /// Value of the header `anthropic-beta`.
+    beta: &'static str,
+}
+
+/// Parts of the names of models that take the later version of the tool.
+const LATER_MODELS: [&str; 4] = ["opus-4-5", "opus-4-6", "opus-4-7", "sonnet-4-6"];
+const LATER: ComputerTool = ComputerTool { kind: "computer_20251124", beta: "computer-use-2025-11-24" };
+const EARLIER: ComputerTool = ComputerTool { kind: "computer_20250124", beta: "computer-use-2025-01-24" };
 
 impl Anthropic {
     /// The version of the API.
@@ -29,7 +45,18 @@ impl Anthropic {
     /// [`EngineError::BadFormat`] if the address is invalid, [`EngineError::Request`] if no client can be built.
     pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(base_url, "v1/messages")?.with_header("anthropic-version", Self::VERSION)?;
-        Ok(Self { endpoint, model: model.into() })
+        Ok(Self { endpoint, model: model.into(), computer: None })
+    }
+
+    /// Makes the model point at a picture, by the tool for computers in place of one tool for each verb.
+    ///
+    /// # Errors
+    /// [`EngineError::Request`] if the header of the tool's version cannot be set.
+    pub fn pointing(mut self) -> Result<Self, EngineError> {
+        let tool = if LATER_MODELS.iter().any(|name| self.model.contains(name)) { LATER } else { EARLIER };
+        self.endpoint = self.endpoint.with_header("anthropic-beta", tool.beta)?;
+        self.computer = Some(tool);
+        Ok(self)
     }
 
     /// Sets the key, which is sent in the header `x-api-key`.
@@ -52,12 +79,29 @@ impl Anthropic {
             ("system".to_owned(), system.join("\n\n").into()),
             ("messages".to_owned(), rest.into_iter().map(message).collect()),
         ]);
+        if let Some(tool) = self.computer.filter(|_| request.purpose != CallPurpose::Fill) {
+            body.insert("tools".to_owned(), computer_tools(tool, request));
+            body.insert("tool_choice".to_owned(), json!({ "type": "any" }));
+        }
         if let Some(Body::Json(Value::Object(tools))) = request.grammar.map(|grammar| &grammar.body) {
             body.extend(tools.clone());
             body.insert("tool_choice".to_owned(), json!({ "type": "any" }));
         }
         Value::Object(body)
     }
+}
+
+fn computer_tools(tool: ComputerTool, request: &ChatRequest<'_>) -> Value {
+    let size = request.messages.iter().flat_map(|message| &message.images).find_map(pointing::size_of);
+    let computer = size.map(|size| {
+        json!({
+            "type": tool.kind, "name": COMPUTER, "display_width_px": size.width, "display_height_px": size.height,
+        })
+    });
+    let beside = TOOLS.iter().map(|(name, purpose, argument)| {
+        json!({ "name": name, "description": purpose, "input_schema": pointing::parameters(*argument) })
+    });
+    computer.into_iter().chain(beside).collect()
 }
 
 fn message(message: &ChatMessage) -> Value {
@@ -90,7 +134,10 @@ impl ChatEngine for Anthropic {
     }
 
     fn dialect(&self) -> Dialect {
-        Dialect::Calls(Target::Anthropic)
+        match self.computer {
+            Some(_) => Dialect::Pointing(Space::Anthropic),
+            None => Dialect::Calls(Target::Anthropic),
+        }
     }
 
     async fn open(&self, request: &ChatRequest<'_>) -> Result<AnthropicStream, EngineError> {

@@ -7,6 +7,8 @@ pub mod ollama;
 #[cfg(feature = "openai")]
 pub mod openai;
 pub mod openai_mode;
+#[cfg(feature = "openai")]
+pub mod openai_responses;
 #[cfg(feature = "process")]
 pub mod process;
 #[cfg(feature = "converse")]

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::openai_mode::OpenAiMode;
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue, said};
+use crate::pointing::Space;
 
 /// An engine for OpenAI or a compatible server.
 #[derive(Clone, Debug)]
@@ -148,6 +149,8 @@ impl ChatEngine for OpenAi {
             OpenAiMode::LlamaCppLines => Dialect::Plan(Target::Line),
             OpenAiMode::Vllm => Dialect::Plan(Target::Ebnf),
             OpenAiMode::Plain => Dialect::Prompted,
+            OpenAiMode::Computer => Dialect::Pointing(Space::OpenAi),
+            OpenAiMode::UiTars => Dialect::Pointing(Space::UiTars),
         }
     }
 

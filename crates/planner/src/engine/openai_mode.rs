@@ -23,4 +23,17 @@ pub enum OpenAiMode {
     Vllm,
     /// No constraint: the prompt names the actions and conditions, as it does in every mode, and the check decides.
     Plain,
+    /// OpenAI's tool for computers, of its Responses API: the model sees a picture and points at it. Anthropic's tool, if
+    /// the server is Anthropic's.
+    Computer,
+    /// No constraint, for UI-TARS: the model sees a picture and answers with actions as text.
+    UiTars,
+}
+
+impl OpenAiMode {
+    /// Returns `true` if the model points at a picture, and does not name candidates.
+    #[must_use]
+    pub const fn points(self) -> bool {
+        matches!(self, Self::Computer | Self::UiTars)
+    }
 }

@@ -3,6 +3,8 @@
 use cuebook_decoding::GrammarSpec;
 use cuebook_grammar::seam::PlanRequest;
 
+use crate::pointing::Space;
+
 /// The subject of a prompt.
 pub(crate) struct Ground<'a> {
     pub(crate) request: &'a PlanRequest<'a>,
@@ -19,4 +21,6 @@ pub(crate) enum Form {
     Calls,
     /// One step per line.
     Lines,
+    /// Actions of a space, on a picture.
+    Pointing(Space),
 }

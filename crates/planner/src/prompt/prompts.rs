@@ -11,6 +11,7 @@ use cuebook_grammar::seam::PlanRequest;
 use super::ground::{Form, Ground};
 use super::template::{MAX_BYTES, Need, Place, Template, TemplateError};
 use super::{grammar_words, sections};
+use crate::pointing::Space;
 
 /// The templates of all prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub struct Prompts {
     lines: Template,
     turn: Template,
     reformulate: Template,
+    computer: Template,
+    ui_tars: Template,
+    look: Template,
 }
 
 /// A built-in template: its file, places and text.
@@ -65,7 +69,23 @@ const REFORMULATE: Built = Built {
     text: include_str!("../../prompts/reformulate.txt"),
 };
 
-const ALL: [Built; 6] = [SYSTEM, PLAN, CALLS, LINES, TURN, REFORMULATE];
+const COMPUTER: Built = Built { file: "computer.txt", places: &[], text: include_str!("../../prompts/computer.txt") };
+const UI_TARS: Built = Built { file: "ui-tars.txt", places: &[], text: include_str!("../../prompts/ui-tars.txt") };
+const LOOK: Built = Built {
+    file: "look.txt",
+    places: &[
+        ("task", Need::Required),
+        ("page", Need::Required),
+        ("case", Need::Optional),
+        ("history", Need::Optional),
+        ("memory", Need::Optional),
+        ("failure", Need::Optional),
+        ("now", Need::Optional),
+    ],
+    text: include_str!("../../prompts/look.txt"),
+};
+
+const ALL: [Built; 9] = [SYSTEM, PLAN, CALLS, LINES, TURN, REFORMULATE, COMPUTER, UI_TARS, LOOK];
 
 /// Upper bound of the violations in a prompt.
 const VIOLATIONS: usize = 8;
@@ -91,8 +111,8 @@ impl Prompts {
         self.is_compact
     }
 
-    /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `turn.txt` and `reformulate.txt`.
-    /// The default of a missing file is the built-in template.
+    /// Templates from a directory: `system.txt`, `plan.txt`, `calls.txt`, `lines.txt`, `turn.txt`, `reformulate.txt`,
+    /// and those for models that point, `computer.txt`, `ui-tars.txt` and `look.txt`. The default of a missing file is the built-in template.
     ///
     /// # Errors
     /// [`TemplateError`]: none of these files exists, or one cannot be read or has unknown places.
@@ -123,10 +143,18 @@ impl Prompts {
             lines: read(&LINES)?,
             turn: read(&TURN)?,
             reformulate: read(&REFORMULATE)?,
+            computer: read(&COMPUTER)?,
+            ui_tars: read(&UI_TARS)?,
+            look: read(&LOOK)?,
         })
     }
 
     pub(crate) fn system(&self, ground: &Ground<'_>) -> String {
+        match ground.form {
+            Form::Pointing(Space::UiTars) => return self.ui_tars.fill(&|_| String::new()),
+            Form::Pointing(_) => return self.computer.fill(&|_| String::new()),
+            _ => {}
+        }
         if self.is_compact {
             return brief::SYSTEM.to_owned();
         }
@@ -136,7 +164,7 @@ impl Prompts {
             _ => String::new(),
         };
         let template = match ground.form {
-            Form::Plan => &self.plan,
+            Form::Plan | Form::Pointing(_) => &self.plan,
             Form::Calls => &self.calls,
             Form::Lines => &self.lines,
         };
@@ -149,13 +177,16 @@ impl Prompts {
     }
 
     pub(crate) fn turn(&self, ground: &Ground<'_>) -> String {
-        if self.is_compact {
+        let is_pointing = matches!(ground.form, Form::Pointing(_));
+        if self.is_compact && !is_pointing {
             let PlanRequest { task, observation, history, failure, .. } = ground.request;
             let unproven = failure.filter(|failure| failure.cause == Cause::Unproven);
             return brief::request(task, observation, history, unproven.map(|failure| failure.message.as_str()));
         }
-        self.turn.fill(&|place| match place {
+        let template = if is_pointing { &self.look } else { &self.turn };
+        template.fill(&|place| match place {
             "task" => sections::task(ground.request.task),
+            "page" if is_pointing => sections::looked_at(ground.request),
             "page" => sections::page(ground),
             "registered" => sections::registered(ground.request.policy),
             "declared" => sections::declared(ground),

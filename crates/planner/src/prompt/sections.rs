@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cuebook_decoding::brief::history_line;
 use cuebook_decoding::write_line;
 use cuebook_grammar::calendar;
-use cuebook_grammar::candidate::Capability;
+use cuebook_grammar::candidate::{Capability, ControlKind};
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::outcome::{Cause, Judged, StepFailure};
 use cuebook_grammar::policy::Policy;
@@ -83,6 +83,36 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
     ] {
         if count > 0 {
             out.push(format!("({count} more {why})"));
+        }
+    }
+    out.join("\n")
+}
+
+/// Facts that a picture does not show: where the page is, an open dialog, the options of a list that has the focus, and more of
+/// the page around the view.
+pub(super) fn looked_at(request: &PlanRequest<'_>) -> String {
+    let page = request.observation;
+    let mut out = vec![data(&format!("{} ({})", one_line(&page.title, 200), one_line(&page.url, 300)))];
+    if let Some(dialog) = &page.dialog {
+        let said = quoted(&dialog.message, 300);
+        out.push(data(&format!("A JavaScript dialog is open, which no picture shows: {said}")));
+        out.push("Press Enter to accept it, Escape to dismiss it.".to_owned());
+    } else if request.images.is_empty() {
+        out.push("(There is no picture of the page now. Wait, or take a screenshot.)".to_owned());
+    }
+    let view = &page.viewport;
+    let below = view.page_height - view.scroll_y - view.height;
+    if view.scroll_y >= 1.0 || below >= 1.0 {
+        let (above, below) = (view.scroll_y.max(0.0), below.max(0.0));
+        out.push(format!("({above:.0} pixels of the page lie above the view, {below:.0} below it.)"));
+    }
+    let focused = page.candidates.iter().find(|one| one.states.focused);
+    if let Some(focused) = focused {
+        out.push(data(&format!("{} has the focus", focused.title())));
+        if focused.control == ControlKind::Select {
+            let options: Vec<String> = focused.options.iter().take(40).map(|one| quoted(&one.label, 60)).collect();
+            out.push(data(&format!("its options: {}", options.join(", "))));
+            out.push("Type the text of an option to choose it.".to_owned());
         }
     }
     out.join("\n")

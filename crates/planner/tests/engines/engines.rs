@@ -4,7 +4,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};
 use cuebook_grammar::secret::Secret;
-use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode};
+use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode, OpenAiResponses};
 
 use crate::servers::Dialect;
 
@@ -14,6 +14,7 @@ pub(crate) enum Engine {
     Ollama(ModelPlanner<Ollama>),
     OpenAi(ModelPlanner<OpenAi>),
     Anthropic(ModelPlanner<Anthropic>),
+    Responses(ModelPlanner<OpenAiResponses>),
 }
 
 impl Engine {
@@ -29,6 +30,11 @@ impl Engine {
                 let engine = Anthropic::new(origin, "tiny").and_then(|engine| engine.with_key(key));
                 let engine = engine.expect("an address and a key");
                 return Self::Anthropic(ModelPlanner::new(engine).with_limits(limits));
+            }
+            Dialect::Responses => {
+                let engine = OpenAiResponses::new(&format!("{origin}/v1"), "tiny");
+                let engine = engine.and_then(|engine| engine.with_key(key)).expect("an address and a key");
+                return Self::Responses(ModelPlanner::new(engine).with_limits(limits));
             }
             Dialect::OpenAi => OpenAiMode::Strict,
             Dialect::OpenAiTools => OpenAiMode::Tools,
@@ -52,6 +58,7 @@ impl Engine {
             Self::Ollama(planner) => planner.plan(request, sink, deadline).await,
             Self::OpenAi(planner) => planner.plan(request, sink, deadline).await,
             Self::Anthropic(planner) => planner.plan(request, sink, deadline).await,
+            Self::Responses(planner) => planner.plan(request, sink, deadline).await,
         }
     }
 
@@ -66,6 +73,7 @@ impl Engine {
             Self::Ollama(planner) => planner.fill(request, sink, deadline).await,
             Self::OpenAi(planner) => planner.fill(request, sink, deadline).await,
             Self::Anthropic(planner) => planner.fill(request, sink, deadline).await,
+            Self::Responses(planner) => planner.fill(request, sink, deadline).await,
         }
     }
 }

@@ -13,6 +13,7 @@ mod answers;
 mod faults;
 mod filling;
 mod invalid;
+mod pointing;
 mod proxies;
 mod requests;
 mod waits;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::{ScriptedReply, call, plan_text};
 use super::play::Play;
-use super::{anthropic, ollama, openai};
+use super::{anthropic, ollama, openai, responses};
 
 /// A wire format, as the servers of one kind speak it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) enum Dialect {
     Vllm,
     /// Anthropic's messages, the plan as uses of tools.
     Anthropic,
+    /// OpenAI's responses, with calls of its tool for computers.
+    Responses,
 }
 
 impl Dialect {
@@ -36,18 +38,21 @@ impl Dialect {
             Self::Ollama => "/api/chat",
             Self::OpenAi | Self::OpenAiTools | Self::OwnServer | Self::LlamaCpp | Self::Vllm => "/v1/chat/completions",
             Self::Anthropic => "/v1/messages",
+            Self::Responses => "/v1/responses",
         }
     }
 
     /// Returns `true` if a plan is made of calls of tools, and not of text.
     pub(crate) const fn calls_tools(self) -> bool {
-        matches!(self, Self::OpenAiTools | Self::Anthropic)
+        matches!(self, Self::OpenAiTools | Self::Anthropic | Self::Responses)
     }
 
     const fn content_type(self) -> &'static str {
         match self {
             Self::Ollama => "application/x-ndjson",
-            Self::OpenAi | Self::OpenAiTools | Self::OwnServer | Self::LlamaCpp => "text/event-stream",
+            Self::OpenAi | Self::OpenAiTools | Self::OwnServer | Self::LlamaCpp | Self::Responses => {
+                "text/event-stream"
+            }
             Self::Vllm | Self::Anthropic => "text/event-stream; charset=utf-8",
         }
     }
@@ -69,6 +74,7 @@ impl Dialect {
             Self::OwnServer | Self::LlamaCpp => openai::events(openai::Flavour::LlamaCpp, answer),
             Self::Vllm => openai::events(openai::Flavour::Vllm, answer),
             Self::Anthropic => anthropic::events(answer),
+            Self::Responses => responses::events(answer),
         }
     }
 
@@ -87,6 +93,7 @@ impl Dialect {
         let document = match self {
             Self::Ollama => ollama::whole(answer),
             Self::Anthropic => anthropic::whole(answer),
+            Self::Responses => responses::whole(answer),
             _ => openai::whole(answer),
         };
         Play::whole(200, "application/json", &document.to_string())
@@ -97,7 +104,7 @@ impl Dialect {
         let kind = error_kind(self, status);
         let body = match self {
             Self::Ollama => json!({ "error": message }),
-            Self::OpenAi | Self::OpenAiTools => {
+            Self::OpenAi | Self::OpenAiTools | Self::Responses => {
                 json!({ "error": { "message": message, "type": kind, "param": null, "code": null } })
             }
             Self::OwnServer | Self::LlamaCpp => {
@@ -117,6 +124,10 @@ impl Dialect {
             Self::Ollama => format!("{}\n", json!({ "error": message })),
             Self::Anthropic => {
                 let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": message } });
+                format!("event: error\ndata: {error}\n\n")
+            }
+            Self::Responses => {
+                let error = json!({ "type": "error", "code": "server_error", "message": message, "param": null });
                 format!("event: error\ndata: {error}\n\n")
             }
             Self::OpenAi | Self::OpenAiTools => {

@@ -13,6 +13,7 @@ mod dialect;
 mod ollama;
 mod openai;
 mod play;
+mod responses;
 mod server;
 
 pub(crate) use answer::{End, Part, ScriptedReply};

@@ -16,7 +16,7 @@ use super::end::{Stop, ended_by};
 use super::layers::Seams;
 use super::run::Controller;
 use crate::recording;
-use crate::request::{RunEvent, Sight};
+use crate::request::RunEvent;
 use crate::state::{Ground, RunState};
 
 /// Attempts at one observation.
@@ -98,12 +98,10 @@ impl<S: Seams> Controller<S> {
 
     /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
     pub(super) async fn pictures(&mut self, run: &RunState, observation: &Observation) -> Result<Vec<Image>, Stop> {
-        if run.request.sight == Sight::Words {
-            return Ok(Vec::new());
-        }
+        let Some(shown) = run.request.sight.pictured(observation) else { return Ok(Vec::new()) };
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let picturing =
-            Box::pin(self.layers.modeler().picture(&run.page, observation, deadline)).instrument(info_span!("picture"));
+            Box::pin(self.layers.modeler().picture(&run.page, &shown, deadline)).instrument(info_span!("picture"));
         let picture = self.interrupt.guard(picturing).await?.unwrap_or_else(|error| {
             debug!(%error, "no picture");
             None
