@@ -32,8 +32,9 @@ pub(crate) async fn planner(
         config = found.config;
     }
     config = fitted(config, output).await;
-    if args.vision && !config.engine.takes_pictures() {
-        let message = format!("--vision needs a planner with a model, and `{}` has none", config.engine.as_str());
+    if (args.vision || args.vision_after_failure) && !config.engine.takes_pictures() {
+        let flag = if args.vision { "--vision" } else { "--vision-after-failure" };
+        let message = format!("{flag} needs a planner with a model, and `{}` has none", config.engine.as_str());
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let points = config.mode.is_some_and(OpenAiMode::points);

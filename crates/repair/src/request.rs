@@ -34,17 +34,21 @@ pub enum Sight {
     Words,
     /// The observation, and a picture of the viewport where the modeler has one.
     Pictures,
+    /// As [`Pictures`](Self::Pictures), in requests that follow a failed step or a repetition; in all others words alone.
+    AfterFailure,
     /// As [`Pictures`](Self::Pictures), without the boxes and ids of candidates: for models that point.
     Bare,
 }
 
 impl Sight {
-    /// The observation from which its picture is drawn; `None` for words alone.
+    /// The observation from which the picture of a request is drawn; `None` for words alone. `is_in_trouble`: a step failed
+    /// before it, or the run repeats itself.
     #[must_use]
-    pub fn pictured(self, observation: &Observation) -> Option<Cow<'_, Observation>> {
+    pub fn pictured(self, observation: &Observation, is_in_trouble: bool) -> Option<Cow<'_, Observation>> {
         match self {
             Self::Words => None,
-            Self::Pictures => Some(Cow::Borrowed(observation)),
+            Self::AfterFailure if !is_in_trouble => None,
+            Self::Pictures | Self::AfterFailure => Some(Cow::Borrowed(observation)),
             Self::Bare => {
                 let mut bare = observation.clone();
                 // What is ambiguous gets no mark, and is painted over all the same if it is a secret.

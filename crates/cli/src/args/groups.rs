@@ -274,6 +274,9 @@ pub(crate) struct EngineArgs {
     /// Send a picture of the page, with the candidates labelled by id; needs a model with vision
     #[arg(long)]
     pub(crate) vision: bool,
+    /// As --vision, but only after a step failed or the run repeats itself
+    #[arg(long, conflicts_with = "vision")]
+    pub(crate) vision_after_failure: bool,
     /// Time limit of one plan, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
     pub(crate) plan_timeout: Duration,
@@ -291,6 +294,7 @@ impl EngineArgs {
         match (self.vision, self.engine_mode) {
             (true, Some(mode)) if mode.points() => Sight::Bare,
             (true, _) => Sight::Pictures,
+            (false, _) if self.vision_after_failure => Sight::AfterFailure,
             (false, _) => Sight::Words,
         }
     }

@@ -84,7 +84,7 @@ async fn plan_on(
     let mut modeler = opening::modeler(&live);
     let mut observation = opening::observe(&mut modeler, tab, Scope::View, opening).await?;
     opening::read(&mut modeler, &mut observation, opening).await;
-    let images = match args.engine.sight().pictured(&observation) {
+    let images = match args.engine.sight().pictured(&observation, false) {
         Some(shown) => opening::picture(&mut modeler, &shown, opening).await,
         None => Vec::new(),
     };

@@ -97,8 +97,14 @@ impl<S: Seams> Controller<S> {
     }
 
     /// Pictures of the page for the planner, if the run wants any. A picture that fails does not end the run.
-    pub(super) async fn pictures(&mut self, run: &RunState, observation: &Observation) -> Result<Vec<Image>, Stop> {
-        let Some(shown) = run.request.sight.pictured(observation) else { return Ok(Vec::new()) };
+    pub(super) async fn pictures(
+        &mut self,
+        run: &RunState,
+        observation: &Observation,
+        is_in_trouble: bool,
+    ) -> Result<Vec<Image>, Stop> {
+        let pictured = run.request.sight.pictured(observation, is_in_trouble);
+        let Some(shown) = pictured else { return Ok(Vec::new()) };
         let deadline = run.deadline.within(Instant::now(), self.budgets.observation);
         let picturing =
             Box::pin(self.layers.modeler().picture(&run.page, &shown, deadline)).instrument(info_span!("picture"));

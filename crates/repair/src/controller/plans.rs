@@ -239,7 +239,8 @@ impl<S: Seams> Controller<S> {
         failure: Option<&StepFailure>,
         plans: u32,
     ) -> Result<PlannerReply, Stop> {
-        let images = self.pictures(run, observation).await?;
+        let is_in_trouble = failure.is_some() || run.stuck_now != Stuck::No;
+        let images = self.pictures(run, observation, is_in_trouble).await?;
         let seen = match wanted {
             PlanKind::Plan => self.read(run, observation.clone()).await?,
             PlanKind::Mending => observation.clone(),

@@ -14,13 +14,13 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
-    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, PageModeler,
+    Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, Image, PageModeler,
     PlanReply, PlanRequest, PlanSink, Planner, Query, Redactor, RemainingBudget, StepLog, StepTicket, Stuck,
 };
 use cuebook_grammar::secret::DigestKey;
 use serde_json::{Value, json};
 
-use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Seams, Work};
+use crate::{Budgets, Controller, Interrupt, Ladder, Layers, RunRequest, Seams, Sight, Work};
 
 /// The page of every test.
 pub(super) const SHOP: &str = "https://shop.test/";
@@ -39,6 +39,8 @@ pub(super) struct RequestSummary {
     pub(super) left: Option<RemainingBudget>,
     pub(super) failure: Option<Cause>,
     pub(super) history: Vec<HistoryEntry>,
+    /// Number of pictures that it was shown.
+    pub(super) pictures: usize,
 }
 
 /// An event while a planner's answer arrives.
@@ -104,6 +106,7 @@ pub(super) struct Trial {
     pub(super) budgets: Budgets,
     pub(super) policy: Policy,
     pub(super) interrupt: Interrupt,
+    pub(super) sight: Sight,
 }
 
 impl Trial {
@@ -136,6 +139,7 @@ impl Trial {
             budgets: Budgets::default(),
             policy: Policy::default().starting_at(SHOP).unwrap(),
             interrupt: Interrupt::default(),
+            sight: Sight::default(),
         }
     }
 
@@ -219,6 +223,7 @@ impl Trial {
             confirm: fake(),
         };
         let request = RunRequest::new(RunId::new("run"), work, PageId::new("tab"), self.policy);
+        let request = RunRequest { sight: self.sight, ..request };
         let controller = Controller::new(layers, DigestKey::new([1; 32]), Arc::new(Open))
             .with_budgets(self.budgets)
             .with_interrupt(self.interrupt);
@@ -329,6 +334,10 @@ impl PageModeler for Fake {
         Ok(())
     }
 
+    async fn picture(&mut self, _: &PageId, _: &Observation, _: Deadline) -> Result<Option<Image>, Broken> {
+        Ok(Some(Image { media_type: "image/png".to_owned(), bytes: Vec::new() }))
+    }
+
     fn lost(&self) -> Option<Cause> {
         lock(&self.0).unseen.flatten()
     }
@@ -420,6 +429,7 @@ impl Planner for FakePlanner {
             left: request.left,
             failure: request.failure.map(|failure| failure.cause),
             history: request.history.to_vec(),
+            pictures: request.images.len(),
         });
         sink.call_begun();
         let writes = lock(&self.writes).pop_front().unwrap_or_default();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::fakes::{SHOP, Shop, Trial as Fake, Write, click, done, failed, lock, plan};
 use super::{BACK, SAVE};
+use crate::Sight;
 
 /// `exec` of clicks on c1 and c2, of which the first fails `fails` times.
 async fn exec(
@@ -149,6 +150,22 @@ async fn a_step_of_a_task_is_mended_and_its_plan_goes_on() {
         assert!(shop.asked[1].task.ends_with("The plan is for: buy a pencil."), "{}", shop.asked[1].task);
         let last = shop.asked[2].history.last().and_then(|entry| entry.planned);
         assert_eq!(last, Some(PlannedStep { plan: 0, step: 1 }), "the step is one of the first plan still");
+    }
+}
+
+#[tokio::test]
+async fn pictures_after_failures_are_shown_to_who_mends_and_to_who_plans_anew() {
+    for (sight, mends, shown) in [
+        (Sight::AfterFailure, 5, vec![0, 1, 0]),
+        (Sight::AfterFailure, 0, vec![0, 1]),
+        (Sight::Words, 5, vec![0, 0, 0]),
+        (Sight::Pictures, 5, vec![1, 1, 1]),
+    ] {
+        let mut stage = task(mends, 1, [json!([click(3), { "type": "finish" }])]);
+        stage.sight = sight;
+        let (_, shop) = stage.run().await;
+        let pictures: Vec<_> = lock(&shop).asked.iter().map(|asked| asked.pictures).collect();
+        assert_eq!(pictures, shown, "{sight:?} {mends}");
     }
 }
 
