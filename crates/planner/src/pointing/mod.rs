@@ -35,8 +35,11 @@ pub enum Space {
 /// Name of the tool whose calls are actions of a space.
 pub(crate) const COMPUTER: &str = "computer";
 
-/// Tools beside that one, which these spaces lack: name, purpose, and the name and the purpose of the only argument.
-pub(crate) const TOOLS: [(&str, &str, Option<(&str, &str)>); 5] = [
+/// Name and purpose of a tool's only argument.
+type Argument = (&'static str, &'static str);
+
+/// Tools beside that one, which these spaces lack: name, purpose and argument.
+pub(crate) const TOOLS: [(&str, &str, Option<Argument>); 5] = [
     ("navigate", "Opens a URL in this tab.", Some(("url", "An absolute URL."))),
     ("go_back", "Goes back in the history of this tab.", None),
     (
@@ -49,7 +52,7 @@ pub(crate) const TOOLS: [(&str, &str, Option<(&str, &str)>); 5] = [
 ];
 
 /// The JSON Schema of the arguments of one of [`TOOLS`].
-pub(crate) fn parameters(argument: Option<(&str, &str)>) -> serde_json::Value {
+pub(crate) fn parameters(argument: Option<Argument>) -> serde_json::Value {
     let names: Vec<&str> = argument.iter().map(|(name, _)| *name).collect();
     let properties: serde_json::Map<String, serde_json::Value> = argument
         .iter()
