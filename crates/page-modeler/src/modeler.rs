@@ -284,7 +284,8 @@ impl LivePageModeler {
             _ => None,
         };
         let last = self.pages.get(page).filter(|state| walk.is_some() && state.walk == walk);
-        let unchanged = last.and_then(|state| state.last.as_ref()).filter(|last| last.scope == scope);
+        let is_same = |last: &&Observation| last.scope == scope && !captured.is_renamed;
+        let unchanged = last.and_then(|state| state.last.as_ref()).filter(is_same);
         let found = match unchanged {
             Some(last) => last.candidates.clone(),
             None => self.candidates(captured),

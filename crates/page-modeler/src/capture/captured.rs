@@ -41,6 +41,8 @@ pub(crate) struct Captured {
     pub(crate) frames: Vec<CapturedFrame>,
     pub(crate) summaries: Vec<FrameSummary>,
     pub(crate) truncated: Truncation,
+    /// The browser said names that it was not asked for before.
+    pub(crate) is_renamed: bool,
 }
 
 /// The most scrolled parts that an observation holds.

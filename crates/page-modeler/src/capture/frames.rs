@@ -60,7 +60,7 @@ pub(crate) async fn capture(
         .await
     }))
     .await;
-    let mut captured = Captured { frames: Vec::new(), summaries: Vec::new(), truncated };
+    let mut captured = Captured { frames: Vec::new(), summaries: Vec::new(), truncated, is_renamed: false };
     let indices: HashMap<FrameId, u32> =
         known.iter().zip(0_u32..).map(|(frame, index)| (frame.id.clone(), index)).collect();
     for ((frame, index), (answer, owner)) in known.iter().zip(0_u32..).zip(answers) {
@@ -114,7 +114,7 @@ pub(crate) async fn capture(
     listeners.retain(&captured.frames.iter().map(CapturedFrame::document_key).collect());
     place_rows(&mut captured, scope, bounds);
     overlays::mark(&mut captured.frames, until).await?;
-    names.fill(probe, &mut captured.frames, until).await?;
+    captured.is_renamed = names.fill(probe, &mut captured.frames, until).await?;
     Ok(captured)
 }
 

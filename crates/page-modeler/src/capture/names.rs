@@ -27,13 +27,14 @@ pub(crate) struct NameCache {
 }
 
 impl NameCache {
-    /// Puts the browser's words on all rows in view, asking only for what is not known.
+    /// Puts the browser's words on all rows in view, asking only for what is not known. Returns `true` if it said anything
+    /// new.
     pub(crate) async fn fill(
         &mut self,
         probe: &Probe,
         frames: &mut [CapturedFrame],
         until: Instant,
-    ) -> Result<(), ProbeError> {
+    ) -> Result<bool, ProbeError> {
         let present: HashSet<_> = frames.iter().map(CapturedFrame::document_key).collect();
         self.documents.retain(|key, _| present.contains(key));
         let mut wanted: Vec<NodeKey> = Vec::new();
@@ -51,6 +52,7 @@ impl NameCache {
             wanted.extend(rows.map(|placed| &placed.key).filter(|key| !known.contains_key(&key.node)).cloned());
         }
         let fresh: HashSet<NodeKey> = wanted.iter().cloned().collect();
+        let mut is_news = false;
         let start = Instant::now();
         // A page that the browser needs so long for keeps the names of the walk; the observation does not fail.
         let limit = start + until.saturating_duration_since(start) / 2;
@@ -59,6 +61,7 @@ impl NameCache {
                 Err(ProbeError::Wire(CallError::DeadlineExceeded { .. })) => break,
                 named => named?,
             };
+            is_news |= !named.is_empty();
             for (key, facts) in named {
                 if let Some(known) = self.documents.get_mut(&(key.frame, key.document)) {
                     known.insert(key.node, facts);
@@ -82,7 +85,7 @@ impl NameCache {
                 });
             }
         }
-        Ok(())
+        Ok(is_news)
     }
 
     /// Removes the `fresh` names that may be newer than the walk. The walk read the meaning of a candidate, which is

@@ -120,3 +120,29 @@ async fn an_observation_after_a_small_change_takes_a_fraction_of_the_commands() 
     let [first, changed, same] = costs[..] else { panic!("{costs:?}") };
     assert!(first > 100 && changed * 10 < first && same <= changed, "{costs:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_did_not_change_keeps_its_candidates() {
+    let mut stage = Stage::on("<button>One</button><button id=b><b>Two</b></button>").await;
+    let first = stage.observe(Scope::Full).await;
+    let second = stage.observe(Scope::Full).await;
+    assert!(second.candidates.is_same(&first.candidates) && second.id != first.id);
+    assert_eq!(second.delta.map(|delta| (delta.came, delta.went, delta.changed)), Some(Default::default()));
+    let view = stage.observe(Scope::View).await;
+    assert!(!view.candidates.is_same(&first.candidates), "another part of the page was asked for");
+    stage.page_script("b.textContent = 'Three'; 0").await;
+    let changed = stage.observe(Scope::Full).await;
+    let names: Vec<_> = changed.candidates.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["One", "Three"]);
+    stage
+        .page_script(
+            "document.body.insertAdjacentHTML('beforeend', '<iframe srcdoc=\"<button>Four</button>\"></iframe>'); 0",
+        )
+        .await;
+    let framed = stage.observe(Scope::Full).await;
+    let again = stage.observe(Scope::Full).await;
+    assert!(
+        !again.candidates.is_same(&framed.candidates),
+        "a frame may cover what lies below it without a trace there"
+    );
+}
