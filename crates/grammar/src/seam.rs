@@ -911,7 +911,7 @@ pub struct ExchangeTimes {
 pub trait TrafficSink: Send + Sync {
     /// A failure of the layer itself.
     type Error: SeamError;
-    /// Records one exchange.
+    /// Records one exchange of a page with a server.
     fn record(
         &self,
         request: HttpRequest,

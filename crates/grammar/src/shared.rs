@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Shared<T>(Arc<Vec<T>>);
 
 impl<T> Shared<T> {
-    /// An empty list.
+    /// A list without any items.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

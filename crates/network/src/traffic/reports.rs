@@ -1,5 +1,5 @@
-//! What tabs report of requests and the browser does not say of those that it holds: the cookies that responses set, and when
-//! requests were sent.
+//! Reports of tabs on requests, for what the browser does not say of those that it holds: the cookies that responses set, and
+//! when requests were sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
