@@ -105,29 +105,6 @@ const stateOf = (found) => {
     tagOf(found) === "select" ? cb.optionsOf(found, 100) : null,
   ]);
 };
-/** Canvases whose drawing is compared, and pixels of a side of the copy that is. */
-const CANVASES = 8;
-const SIDE = 64;
-let pen = null;
-/** A digest of what a canvas shows; null where it may not be read, or shows nothing by now. */
-const drawnOn = (canvas) => {
-  try {
-    pen ??= new OffscreenCanvas(SIDE, SIDE).getContext("2d", { willReadFrequently: true });
-    pen.imageSmoothingQuality = "high";
-    pen.clearRect(0, 0, SIDE, SIDE);
-    pen.drawImage(canvas, 0, 0, SIDE, SIDE);
-    return pen.getImageData(0, 0, SIDE, SIDE).data.reduce((sum, byte) => (Math.imul(sum, 31) + byte) | 0, 0);
-  } catch (error) {
-    // Pictures of another origin spoil what they are copied to.
-    pen = null;
-    return null;
-  }
-};
-/** What the canvases of the document show. */
-const drawings = () => {
-  const canvases = Array.from(cb.queryAll(document, "canvas")).slice(0, CANVASES);
-  return new Map(canvases.map((one) => [one, drawnOn(one)]));
-};
 
 const startWatch = (spec) => {
   const origin = performance.now();
@@ -153,9 +130,6 @@ const startWatch = (spec) => {
     state: null,
     url: location.href,
     title: titleOf(document),
-    drawings: drawings(),
-    lookedAt: 0,
-    drew: false,
   };
   watch.state = stateOf(watch.main);
   const snap = () => {
@@ -199,21 +173,6 @@ const startWatch = (spec) => {
     if (!now || now === watch.focus || now === bodyOf(document) || matches(now, "iframe, frame")) return null;
     return { now, isGiven: isGiven(now) };
   };
-  // A canvas that draws by itself says nothing.
-  const settleDrawings = () => {
-    for (const [canvas, before] of watch.drawings) if (drawnOn(canvas) !== before) watch.drawings.delete(canvas);
-  };
-  /** Whether the canvas that was acted on shows something else. */
-  const hasDrawn = () => {
-    if (watch.drew || !watch.started || !watch.drawings.size) return watch.drew;
-    const now = performance.now();
-    if (now - watch.lookedAt < SEARCH) return false;
-    watch.lookedAt = now;
-    const acted = [watch.main, watch.hit, gesture?.under?.thing].find((one) => watch.drawings.has(one));
-    const before = acted && watch.drawings.get(acted);
-    watch.drew = typeof before === "number" && ![before, null].includes(drawnOn(acted));
-    return watch.drew;
-  };
   watch.hasEffect = () => {
     const focused = watch.focused();
     const moved = hasScrolled() && !watch.summary.invalid.size;
@@ -223,8 +182,7 @@ const startWatch = (spec) => {
       (focused !== null && !focused.isGiven) ||
       stateOf(watch.main) !== watch.state ||
       location.href !== watch.url ||
-      titleOf(document) !== watch.title ||
-      hasDrawn()
+      titleOf(document) !== watch.title
     );
   };
   const changed = () => {
@@ -320,7 +278,6 @@ const startWatch = (spec) => {
       watch.summary.goesOn(!decides.length || decides.includes(event.type) ? DONE : PRESSED);
     }
     if (watch.started) return;
-    settleDrawings();
     watch.started = true;
     if (!watch.pending.length) return;
     const { key, sample } = snap();

@@ -137,38 +137,3 @@ async fn what_scrolls_without_a_target_is_the_pane_where_the_page_cannot() {
     succeeded(lab.step(json!({}), json!({"type": "scroll", "direction": "top"})).await);
     assert_eq!(lab.eval("pane.scrollTop").await, 0);
 }
-
-#[tokio::test]
-async fn what_is_drawn_on_the_canvas_that_was_acted_on_is_an_effect() {
-    let page = |script: &str| {
-        format!(
-            "<canvas id=c width=300 height=200 style='position:absolute;left:0;top:0'></canvas><script>\
-            const pen = c.getContext('2d'); pen.fillStyle = 'navy'; pen.fillRect(20, 20, 60, 60); {script}</script>"
-        )
-    };
-    let point = json!({"x": 50, "y": 50});
-    let post = json!([{"kind": "anyEffect"}]);
-    let labs = Labs::open().await;
-    let draws = page("const draw = () => pen.fillRect(150, 50, 40, 40); c.onclick = draw; c.onwheel = draw");
-    for action in [
-        json!({"type": "clickPoint", "point": point, "post": post}),
-        json!({"type": "clickPoint", "point": point, "button": "right", "post": post}),
-        json!({"type": "scroll", "point": point, "deltaY": 100, "post": post}),
-        json!({"type": "click", "targetRef": "c", "post": post}),
-    ] {
-        let mut lab = labs.lab(&[("/", &draws)]).await;
-        let candidates = if action["type"] == "click" { json!({"c": css_of("#c")}) } else { json!({}) };
-        if action["button"] == "right" {
-            lab.eval("c.oncontextmenu = (e) => { e.preventDefault(); draw() }").await;
-        }
-        succeeded(lab.step(candidates, action).await);
-    }
-    // One that stays as it is, and one that draws all the time whatever is done to it.
-    let own = page("let at = 0; (function tick() { pen.fillRect(at++ % 280, 150, 20, 20); setTimeout(tick) })()");
-    for page in [page(""), own] {
-        let mut lab = labs.lab(&[("/", &page)]).await;
-        let click = json!({"type": "clickPoint", "point": point, "post": post, "timeoutMs": 1500});
-        let outcome = failed(lab.step(json!({}), click).await);
-        assert!(matches!(outcome.cause, Cause::PostconditionFailed | Cause::EffectUnknown), "{}", outcome.message);
-    }
-}
