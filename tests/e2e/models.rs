@@ -420,3 +420,48 @@ fn a_small_model_is_asked_in_the_brief_form_and_may_write_lines() -> Result<()> 
     }
     Ok(())
 }
+
+/// Returns `true` if the grammar that a request carries, where it is a JSON Schema, takes the plan.
+fn takes(dialect: Dialect, request: &Value, plan: &Value) -> bool {
+    let schema = match dialect {
+        Dialect::Ollama => &request["format"],
+        Dialect::OwnServer => &request["response_format"]["json_schema"]["schema"],
+        _ => return true,
+    };
+    jsonschema::draft202012::is_valid(schema, plan)
+}
+
+#[test]
+fn every_model_planner_reads_typed_data_by_a_schema_that_it_wrote() -> Result<()> {
+    let fields = json!([{ "name": "harbour master", "type": "string" }, { "name": "berths", "type": "integer" },
+        { "name": "tides[].place", "type": "string" }, { "name": "tides[].morning", "type": "number" },
+        { "name": "tides[].chart", "type": "url" }]);
+    let extract = json!({ "type": "extract", "query": { "kind": "schema", "schema": fields } });
+    for dialect in Dialect::ALL {
+        let shop = Shop::open()?;
+        let written = extract.clone();
+        let model = Model::new(Server::choosing(move |_, request| {
+            let has_read = prompt(request).contains("Halvorsen\\\"") || prompt(request).contains("Halvorsen\",");
+            let step = if has_read { json!({ "type": "finish", "result": "214" }) } else { written.clone() };
+            Some(dialect.saying(&dialect.plan(&[step])))
+        }))?;
+        let ended = ended(&mut run_on(&shop, "/almanac", "How many berths are there?", &model.flags(dialect))?)?;
+        assert_eq!(ended.code, 0, "{dialect:?}: {ended:?}");
+        let whole = json!({ "version": "1.0", "reasoningSummary": "", "goal": [], "goalReason": "", "steps": [],
+            "last": extract });
+        let requests = model.server.requests();
+        let asked = requests.iter().find(|request| !request.body.is_empty()).context("no request")?;
+        assert!(takes(dialect, &asked.json(), &whole), "{dialect:?}");
+        let report = ended.json()?;
+        let steps = report["steps"].as_array().context("steps")?;
+        let read = steps.iter().find(|step| step["action"]["type"] == "extract").context("no extract")?;
+        // The log has the schema that the fields denote.
+        let place = "/action/query/schema/properties/tides/items/properties/morning/type";
+        assert_eq!(read.pointer(place), Some(&json!("number")), "{read:#}");
+        let row = |place: &str, morning: f64, chart: u8| json!({ "place": place, "morning": morning, "chart": shop.url(&format!("/almanac?chart={chart}")) });
+        let expected = json!({ "harbour master": "Ines Halvorsen", "berths": 214,
+            "tides": [row("Northpier", 4.1, 1), row("Old Quay", 3.85, 2), row("Lighthouse", 4.45, 3)] });
+        assert_eq!(read["data"], expected, "{dialect:?}");
+    }
+    Ok(())
+}

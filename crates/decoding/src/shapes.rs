@@ -6,7 +6,7 @@
 //! Several conditions may contradict each other, which is for `check` to find; a pattern always compiles.
 //! [`UNWRITTEN`], [`UNWRITTEN_EXTRACTS`] and [`UNWRITTEN_CONDITIONS`] list what a model cannot write though the language has it.
 
-use cuebook_grammar::action::{ActionKind, Owner};
+use cuebook_grammar::action::{ActionKind, FieldType, Owner};
 use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::observation::Observation;
@@ -68,10 +68,8 @@ pub const UNWRITTEN: &[(&str, &str, &str)] = &[
 ];
 
 /// Kinds of `extract` that no model writes, and why.
-pub const UNWRITTEN_EXTRACTS: &[(&str, &str)] = &[
-    ("schema", "a schema is an open object: no grammar bounds it"),
-    ("count", "a candidate is one element: only a declared locator has a count"),
-];
+pub const UNWRITTEN_EXTRACTS: &[(&str, &str)] =
+    &[("count", "a candidate is one element: only a declared locator has a count")];
 
 /// Kinds of conditions that no model writes, and why.
 pub const UNWRITTEN_CONDITIONS: &[(&str, &str)] =
@@ -79,12 +77,14 @@ pub const UNWRITTEN_CONDITIONS: &[(&str, &str)] =
 
 /// The most conditions on one side of a step, and in a group.
 const CONDITIONS: u32 = 3;
+/// The most fields of an answer that is read by a schema.
+const FIELDS: u32 = 12;
 /// The most places that an answer cites.
 const PLACES: u32 = 3;
 /// Characters of a pattern, and of the name of an attribute or a class.
 const PATTERN: u32 = 100;
 const NAME: u32 = 40;
-/// Characters of an option that is compared.
+/// Characters of an option that is compared, and of a name as a page writes it.
 const LABEL: u32 = 80;
 /// The longest limit that a model may state for a step or a condition, in milliseconds.
 const LIMIT: i64 = 60_000;
@@ -402,6 +402,7 @@ impl Shaper<'_> {
                     query(&["text", "html", "outerHtml", "value", "markdown", "url"], std::slice::from_ref(&pattern)),
                     query(&["form", "metadata"], &[]),
                     query(&["attribute"], &[named(), pattern.clone()]),
+                    query(&["schema"], &[member("schema", fields())]),
                 ]
             }
             Kind::Snapshot => vec![vec![optional("scope", words(["view", "full"]))]],
@@ -693,6 +694,14 @@ fn named() -> Member {
     member("name", Node::Text(Text::Free { min: 1, max: NAME }))
 }
 
+/// The fields of an answer, which are read as the JSON Schema that they denote.
+fn fields() -> Node {
+    let types = words(FieldType::ALL.iter().map(|kind| kind.as_str()));
+    let name = Node::Text(Text::Free { min: 1, max: LABEL });
+    let field = Node::Object(vec![member("name", name), member("type", types)]);
+    Node::Array { item: Box::new(field), min: 1, max: FIELDS }
+}
+
 /// Returns `true` if the action can be done while a dialog blocks the page.
 const fn works_under_a_dialog(kind: ActionKind) -> bool {
     use ActionKind as Kind;
@@ -735,7 +744,10 @@ pub(super) const fn description(kind: ActionKind) -> &'static str {
         Kind::ClickPoint => "Click at a point of the picture",
         Kind::DragPoints => "Drag from a point of the picture to another",
         Kind::LongPressPoint => "Press and hold at a point of the picture",
-        Kind::Extract => "Read something out of the page",
+        Kind::Extract => {
+            "Read something out of the page; the fields of a schema are named as the page names them, `tags[]` for a list \
+             and `rows[].price` for a column of one"
+        }
         Kind::Snapshot => "Look at the page again",
         Kind::Screenshot => "Take a picture",
         Kind::GetDom => "Read a compact form of the document",

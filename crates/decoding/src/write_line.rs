@@ -1,6 +1,6 @@
 //! Writes steps in the line form: for prompts, histories and golden files.
 
-use cuebook_grammar::action::ActionKind;
+use cuebook_grammar::action::{ActionKind, fields_of};
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::step::Step;
 use serde_json::{Map, Value};
@@ -36,6 +36,12 @@ pub fn write_line(step: &Step) -> String {
     let Ok(Value::Object(mut object)) = serde_json::to_value(step) else { return String::new() };
     let pre = object.shift_remove("pre");
     let post = object.shift_remove("post");
+    if let Some(schema) = object.get_mut("query").and_then(|query| query.get_mut("schema"))
+        && let Some(fields) = schema.as_object().and_then(fields_of)
+    {
+        // As a model can write it.
+        *schema = serde_json::json!(fields);
+    }
     let verb = object.shift_remove("type");
     let verb = verb.as_ref().and_then(Value::as_str).unwrap_or_default();
     let order = ActionKind::ALL.iter().find(|kind| kind.meta().name == verb).map_or(&[][..], |kind| positional(*kind));

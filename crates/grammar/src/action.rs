@@ -6,6 +6,7 @@
 //!   target. The check, the executor, the decoders and the documentation share it.
 
 mod choices;
+mod fields;
 mod parameters;
 mod statuses;
 
@@ -17,6 +18,7 @@ use crate::secret::WireText;
 use crate::wire::tagged;
 
 pub use choices::{OptionChoice, OptionChoices, OptionTraits};
+pub use fields::{ExtractField, FieldType, fields_of, schema_of_fields};
 pub use parameters::*;
 pub use statuses::Statuses;
 

@@ -169,13 +169,37 @@ fn by_tool(document: &Document) -> Vec<(String, Vec<&Variant>)> {
 pub(super) fn merged_step(document: &Document, node: &Node) -> Node {
     let Node::Union(union) = document.resolve(node) else { return node.clone() };
     let variants = document.variants(union);
-    let parameters = merged(document, &variants).into_iter().filter(|member| {
-        let keeps = !matches!(member.name.as_str(), "pre" | "post" | "condition" | "confidence" | "query" | "args");
+    let flat: Vec<Variant> = variants.iter().map(|variant| with_flat_query(document, variant)).collect();
+    let flat: Vec<&Variant> = flat.iter().collect();
+    let parameters = merged(document, &flat).into_iter().filter(|member| {
+        let keeps = !matches!(member.name.as_str(), "pre" | "post" | "condition" | "confidence" | "args");
         keeps && !matches!(document.resolve(&member.node), Node::Object(_) | Node::Union(_))
     });
     let mut members = vec![verb_among(&variants)];
     members.extend(parameters);
     Node::Object(members)
+}
+
+/// The variant with the parts of its query as members of its own, which is how the reader takes them too. Their words are
+/// texts: the budget has no room for more enums.
+fn with_flat_query(document: &Document, variant: &Variant) -> Variant {
+    fn spelled(node: &Node) -> Node {
+        match node {
+            Node::Enum(_) => Node::Text(Text::Free { min: 1, max: 20 }),
+            Node::Object(members) => Node::Object(
+                members.iter().map(|member| Member { node: spelled(&member.node), ..member.clone() }).collect(),
+            ),
+            Node::Array { item, min, max } => Node::Array { item: Box::new(spelled(item)), min: *min, max: *max },
+            other => other.clone(),
+        }
+    }
+    let flat = variant.members.iter().flat_map(|member| match document.resolve(&member.node) {
+        Node::Object(parts) if member.name == "query" => {
+            parts.iter().map(|part| Member { node: spelled(&part.node), ..part.clone() }).collect()
+        }
+        _ => vec![member.clone()],
+    });
+    Variant { members: flat.collect(), ..variant.clone() }
 }
 
 /// The members of all variants: required where every one requires them.

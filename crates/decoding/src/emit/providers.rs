@@ -8,6 +8,7 @@ use super::measure::Measures;
 use super::merge::merged_step;
 use super::schema_writer::{REFERENCE, Style, Writer};
 use crate::ir::{Document, Member, Node, Presence};
+use crate::toolset::tool_of;
 
 /// OpenAI's structured outputs in strict mode: every member required, null for an omitted one, no lengths.
 const OPENAI: Style = Style { constants: false, optional_members: false, lengths: false, ..REFERENCE };
@@ -159,10 +160,14 @@ pub(super) fn tools(document: &Document) -> Emission {
 /// holds; ids are strings there, and checked afterwards.
 pub(super) fn anthropic(document: &Document) -> Emission {
     let (mut definitions, mut lost) = super::merge::tools(document, ANTHROPIC);
-    // The limit has no room for another optional parameter: who cites nothing writes an empty list.
-    let finish = definitions.iter_mut().find(|tool| tool.name == ActionKind::Finish.meta().name);
-    if let Some(required) = finish.and_then(|tool| tool.parameters.get_mut("required")?.as_array_mut()) {
-        required.push("from".into());
+    // The limit has no room for more optional parameters: who cites nothing, or reads by no schema, writes an empty list.
+    let lists = [(ActionKind::Finish, "", "from"), (ActionKind::Extract, "/properties/query", "schema")];
+    for (verb, of, list) in lists {
+        let tool = definitions.iter_mut().find(|tool| tool.name == tool_of(verb.meta().name));
+        let object = tool.and_then(|tool| tool.parameters.pointer_mut(of));
+        if let Some(required) = object.and_then(|object| object.get_mut("required")?.as_array_mut()) {
+            required.push(list.into());
+        }
     }
     let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
     let all = |of: fn(&Measures) -> u64| measures.iter().map(of).sum();

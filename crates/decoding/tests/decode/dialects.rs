@@ -472,7 +472,7 @@ fn every_kind_of_extract_is_written_but_those_listed() {
         let is_listed = UNWRITTEN_EXTRACTS.iter().any(|(listed, _)| *listed == kind);
         let mut query = match kind {
             "attribute" => json!({ "kind": kind, "name": "href" }),
-            "schema" => json!({ "kind": kind, "schema": { "type": "object" } }),
+            "schema" => json!({ "kind": kind, "schema": [{ "name": "rows[].price", "type": "number" }] }),
             "count" => json!({ "targetRef": "c1", "kind": kind }),
             _ => json!({ "kind": kind }),
         };
@@ -483,9 +483,96 @@ fn every_kind_of_extract_is_written_but_those_listed() {
         let is_text = matches!(kind, "text" | "html" | "outerHtml" | "value" | "markdown" | "attribute" | "url");
         assert_eq!(takes(query), is_text, "a part of {kind}");
     }
+    let open = json!({ "kind": "schema", "schema": { "type": "object" } });
+    assert!(!takes(open), "no grammar bounds an open object");
     let published = schema_of(Document::Plan)["$defs"]["ExtractQuery"]["properties"].clone();
     let parts: BTreeSet<&str> = published.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(parts, BTreeSet::from(["targetRef", "kind", "name", "pattern", "schema"]), "each is looked at above");
+}
+
+/// A table and two fields, as each dialect writes them and as they are read back: as a JSON Schema.
+#[test]
+fn every_dialect_writes_an_extract_by_a_schema() {
+    let page = page(1);
+    let fields = json!([{ "name": "total", "type": "number" }, { "name": "tags[]", "type": "string" },
+        { "name": "rows[].item", "type": "string" }, { "name": "rows[].due", "type": "date" }]);
+    let text = json!({ "type": "string" });
+    let row =
+        json!({ "type": "object", "properties": { "item": text, "due": { "type": "string", "format": "date" } } });
+    let schema = json!({ "type": "object", "properties": {
+        "total": { "type": "number" }, "tags": { "type": "array", "items": text },
+        "rows": { "type": "array", "items": row } } });
+    let query = json!({ "kind": "schema", "schema": fields });
+    let plan = json!({ "version": "1.0", "last": { "type": "extract", "query": query } });
+    let whole = json!({
+        "version": "1.0", "reasoningSummary": "", "goal": [], "goalReason": "", "steps": [], "last": plan["last"],
+    });
+    for target in Target::ALL {
+        let (spec, emission, degraded) = emit_within(target, &page, &policy(), &Caps::default());
+        assert_ne!(degraded, Degraded::InPrompt, "{}", target.as_str());
+        let valid = |schema: &Value, written: &Value| {
+            assert!(jsonschema::draft202012::is_valid(schema, written), "{}: {written}\n{schema}", target.as_str());
+        };
+        let written = match target {
+            Target::JsonSchema | Target::Ollama | Target::Compatible => {
+                valid(json_of(&emission), &whole);
+                whole.to_string()
+            }
+            Target::OpenAi => {
+                let schema = &json_of(&emission)["json_schema"]["schema"];
+                let filled = filled(schema, schema, &plan).unwrap_or_default();
+                valid(schema, &filled);
+                filled.to_string()
+            }
+            Target::Gemini => {
+                let plan = json!({ "version": "1.0",
+                    "last": { "type": "extract", "kind": "schema", "schema": fields } });
+                valid(&json_of(&emission)["responseSchema"], &plan);
+                plan.to_string()
+            }
+            Target::Tools | Target::Anthropic => {
+                let of = if target == Target::Tools { "/function/parameters" } else { "/input_schema" };
+                let tools = json_of(&emission).get("tools").unwrap_or(json_of(&emission)).as_array().unwrap();
+                let schema = tools.iter().filter_map(|tool| tool.pointer(of));
+                let schema = schema.filter(|schema| writes(schema, "type", "extract")).next_back().unwrap();
+                let mut call = json!({ "thought": "", "type": "extract", "query": query });
+                if target == Target::Tools {
+                    call = filled(schema, schema, &call).unwrap_or_default();
+                }
+                valid(schema, &call);
+                json!([{ "name": "look", "arguments": call }]).to_string()
+            }
+            Target::Gbnf | Target::Ebnf => {
+                assert!(gbnf::Gbnf::read(&text_of(target, &spec)).accepts(&plan.to_string()));
+                plan.to_string()
+            }
+            Target::Lark => {
+                assert!(accepts(&byte_masks(), &spec, &plan.to_string()));
+                plan.to_string()
+            }
+            Target::Line => {
+                let lines = format!("extract({query})\n");
+                assert!(gbnf::Gbnf::read(&text_of(target, &spec)).accepts(&lines), "{lines}");
+                lines
+            }
+        };
+        let draft = read::read(&written, Author::Model).unwrap_or_else(|error| panic!("{error:?}: {written}"));
+        assert_eq!(json!(draft.steps), json!([{ "type": "extract", "query": { "kind": "schema", "schema": schema } }]));
+        assert!(draft.check(&page, &policy()).is_ok(), "{}", target.as_str());
+        assert!(write_lines(&draft).contains(&fields.to_string()), "a model reads it as it writes it");
+    }
+}
+
+/// Strict tools of Anthropic have no room for another optional parameter: a list that is not used is empty.
+#[test]
+fn an_empty_list_of_fields_is_none() {
+    let emission = emit_within(Target::Anthropic, &page(1), &policy(), &Caps::default()).1;
+    let optional = emission.limits.iter().find(|limit| limit.limit.starts_with("optional")).unwrap();
+    assert!(optional.is_within(), "{optional:?}");
+    let call = json!([{ "name": "look", "arguments": { "thought": "", "type": "extract",
+        "query": { "kind": "markdown", "schema": [] } } }]);
+    let draft = read::read(&call.to_string(), Author::Model).unwrap();
+    assert_eq!(json!(draft.steps), json!([{ "type": "extract", "query": { "kind": "markdown" } }]));
 }
 
 /// Returns `true` if there is a tool of this name.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::choices::OptionChoices;
+use super::fields;
 use super::statuses::Statuses;
 use crate::condition::Condition;
 use crate::geometry::{Point, ViewportSize};
@@ -221,7 +222,9 @@ bodies! {
         /// For a kind whose result is a text: only the first match of this regular expression, or of its first group;
         /// `null` where nothing matches.
         pattern?: Pattern,
-        /// For `schema`: a JSON Schema of the answer.
+        /// For `schema`: a JSON Schema of the answer; or its fields in a list, which is read as the schema that it denotes.
+        #[serde(deserialize_with = "fields::written")]
+        #[schemars(schema_with = "fields::published")]
         schema?: Object,
     }
     /// Observes again.

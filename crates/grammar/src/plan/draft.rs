@@ -224,7 +224,7 @@ impl PlanDraft {
 
 pub(super) mod lenient {
     //! Deviations that the reader accepts: snake_case members, `@c1` and `ref=c1`, a missing version, a `fail` without a
-    //! reason.
+    //! reason, an `extract` with the parts of its query beside its type.
 
     use super::{Object, PLAN_VERSION, Value};
 
@@ -260,12 +260,23 @@ pub(super) mod lenient {
                         _ => deep(member),
                     }
                 }
-                if renamed.get("type").is_some_and(|verb| verb == "fail") {
-                    renamed.entry("reason").or_insert_with(|| "no reason given".into());
+                match renamed.get("type").and_then(Value::as_str) {
+                    Some("fail") => drop(renamed.entry("reason").or_insert_with(|| "no reason given".into())),
+                    Some("extract") if !renamed.contains_key("query") => query(&mut renamed),
+                    _ => {}
                 }
                 *object = renamed;
             }
             _ => {}
+        }
+    }
+
+    /// Moves the parts of a query that stand in the step itself into its `query`.
+    fn query(step: &mut Object) {
+        const PARTS: [&str; 5] = ["targetRef", "kind", "name", "pattern", "schema"];
+        let parts: Object = PARTS.iter().filter_map(|part| step.shift_remove_entry(*part)).collect();
+        if !parts.is_empty() {
+            step.insert("query".to_owned(), parts.into());
         }
     }
 

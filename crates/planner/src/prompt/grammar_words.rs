@@ -125,7 +125,7 @@ fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Para
 
 /// The values of either variant, unless they are any or many.
 fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
-    a.zip(b).map(|(a, b)| format!("{a} or {b}")).filter(|both| both.len() <= 160)
+    a.zip(b).map(|(a, b)| format!("{a} or {b}")).filter(|both| both.len() <= 320)
 }
 
 /// The variants of a union, merged by name: a member that one of them lacks is optional, and one whose values differ is
