@@ -465,3 +465,29 @@ fn every_model_planner_reads_typed_data_by_a_schema_that_it_wrote() -> Result<()
     }
     Ok(())
 }
+
+#[test]
+fn exec_asks_for_as_many_drafts_of_a_repair_as_the_flag_says() -> Result<()> {
+    let plan = json!({ "version": "1.0",
+        "candidates": { "gone": { "strategy": "byTestId", "testId": "no-such-thing" } },
+        "steps": [{ "type": "click", "targetRef": "gone", "timeoutMs": 500 }] });
+    for drafts in [None, Some("3")] {
+        let shop = Shop::open()?;
+        let gives_up = Dialect::OpenAi.plan(&[json!({ "type": "fail", "reason": "there is no such thing" })]);
+        let model = Model::new(Server::playing([Dialect::OpenAi.saying(&gives_up)]))?;
+        let file = shop.runs().join("plan.json");
+        std::fs::create_dir_all(shop.runs())?;
+        std::fs::write(&file, plan.to_string())?;
+        let mut cuebook = command()?;
+        cuebook.arg("exec").arg(&file).args(["--url", &shop.url("/almanac"), "--json", "--out"]).arg(shop.runs());
+        cuebook.args(["--repair-planner", "openai", "--base-url", &format!("{}/v1", model.server.origin())]);
+        cuebook.args(["--model", "tiny", "--engine-mode", "strict"]).env("OPENAI_API_KEY", KEY).stdin(Stdio::null());
+        cuebook.args(drafts.into_iter().flat_map(|drafts| ["--drafts", drafts]));
+        let ended = ended(&mut cuebook)?;
+        assert_eq!(ended.code, 1, "{ended:?}");
+        let requests = model.server.requests();
+        let asked = requests.iter().find(|request| !request.body.is_empty()).with_context(|| format!("{ended:?}"))?;
+        assert_eq!(asked.json().get("n").cloned(), drafts.map(|_| json!(3)));
+    }
+    Ok(())
+}

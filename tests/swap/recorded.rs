@@ -197,6 +197,7 @@ impl Planner for Failing {
                 first_step_ms: None,
                 attempts: 3,
                 end,
+                others: Vec::new(),
             });
         }
         let Some(interrupt) = &self.hangs else { return Err(Overloaded) };

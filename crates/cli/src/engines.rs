@@ -78,6 +78,7 @@ pub(crate) fn settings(arg: &PlannerArg, args: &EngineArgs) -> PlannerConfig {
     config.prompts = args.prompt.clone().map(PromptSource::from);
     config.answer_tokens = args.answer_tokens;
     config.run_tokens = Some(args.run_tokens);
+    config.drafts = Some(args.drafts);
     config.plan_timeout_ms = Some(millis(args.plan_timeout));
     config
 }

@@ -108,6 +108,9 @@ impl Listener for Narrator {
             RunEvent::Logged(LoggedEvent::ReadAsMarkdown { .. }) => {
                 say("     note: the schema asks for nothing, so the page was read as Markdown");
             }
+            RunEvent::Logged(LoggedEvent::DraftTaken { taken, others }) => {
+                say(&format!("     draft {} of {} was taken", u64::from(*taken) + 1, others.len() + 1));
+            }
             RunEvent::Repairing(repair) => say(&format!("     repair: {}", name_of(repair))),
             _ => {}
         }

@@ -70,6 +70,7 @@ impl PlannerConfig {
         let limits = Limits {
             output_tokens: self.answer_tokens.unwrap_or(answer),
             run_tokens: self.run_tokens.unwrap_or(defaults.run_tokens),
+            drafts: self.drafts.map_or(defaults.drafts, usize::from).clamp(1, 3),
             plan_time,
             first_byte: plan_time.mul_f64(0.75),
             ..defaults

@@ -63,6 +63,9 @@ pub struct PlannerConfig {
     /// Upper bound of the tokens of all requests and answers. Default: 2,000,000.
     #[serde(default)]
     pub run_tokens: Option<u64>,
+    /// Drafts of a repair that a model writes, of which the best is taken: 1 to 3. Default: 1.
+    #[serde(default)]
+    pub drafts: Option<u8>,
     /// Upper bound of the time for one plan, in milliseconds. Default: two minutes.
     #[serde(default)]
     pub plan_timeout_ms: Option<u64>,
@@ -233,6 +236,7 @@ impl PlannerConfig {
             calls: None,
             answer_tokens: None,
             run_tokens: None,
+            drafts: None,
             plan_timeout_ms: None,
             credentials: Vec::new(),
         }

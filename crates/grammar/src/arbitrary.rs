@@ -275,8 +275,9 @@ structs! {
     PlanningRecord { schema_version = version(RECORD_VERSION), run_id, planning_index, ts_ms, observation, call, }
     PlanningCall {
         engine, model, purpose, input, output, reasoning, confidence, input_tokens, output_tokens, latency_ms,
-        first_step_ms, attempts, end,
+        first_step_ms, attempts, end, others,
     }
+    OtherDraft { output, end, }
     PromptMessage { role, text, }
     StepReport {
         index, plan_index, origin, action, result, failure, data, pre, post, effects, no_observed_effect, repairs,

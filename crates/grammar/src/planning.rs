@@ -74,6 +74,16 @@ pub enum CallEnd {
     },
 }
 
+/// One more draft that the same call was answered with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherDraft {
+    /// Output of the model.
+    pub output: String,
+    /// Outcome of the draft: accepted if it is a valid plan.
+    pub end: CallEnd,
+}
+
 /// One call of a model, as its engine reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +118,26 @@ pub struct PlanningCall {
     pub attempts: u32,
     /// Outcome of the call: accepted, invalid or failed.
     pub end: CallEnd,
+    /// The drafts beside `output`, where several were asked for. `output` is the one that was taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherDraft>,
+}
+
+impl CallEnd {
+    fn kept(self, keep: &dyn Fn(String) -> String) -> Self {
+        let violation = |violation: Violation| Violation {
+            path: keep(violation.path),
+            message: keep(violation.message),
+            ..violation
+        };
+        match self {
+            Self::Accepted => Self::Accepted,
+            Self::Invalid { violations } => {
+                Self::Invalid { violations: violations.into_iter().take(MAX_CALL_MESSAGES).map(violation).collect() }
+            }
+            Self::Failed { code, message } => Self::Failed { code, message: keep(message) },
+        }
+    }
 }
 
 impl PlanningCall {
@@ -117,23 +147,14 @@ impl PlanningCall {
     pub fn kept(self, clean: &dyn Fn(&str) -> String) -> Self {
         let keep = |text: String| cut(clean(&text));
         let message = |message: PromptMessage| PromptMessage { role: message.role, text: keep(message.text) };
-        let violation = |violation: Violation| Violation {
-            path: keep(violation.path),
-            message: keep(violation.message),
-            ..violation
-        };
+        let other = |draft: OtherDraft| OtherDraft { output: keep(draft.output), end: draft.end.kept(&keep) };
         Self {
             input: self.input.into_iter().take(MAX_CALL_MESSAGES).map(message).collect(),
             output: keep(self.output),
             reasoning: self.reasoning.map(keep),
             confidence: self.confidence.filter(|confidence| confidence.is_finite()),
-            end: match self.end {
-                CallEnd::Accepted => CallEnd::Accepted,
-                CallEnd::Invalid { violations } => CallEnd::Invalid {
-                    violations: violations.into_iter().take(MAX_CALL_MESSAGES).map(violation).collect(),
-                },
-                CallEnd::Failed { code, message } => CallEnd::Failed { code, message: keep(message) },
-            },
+            end: self.end.kept(&keep),
+            others: self.others.into_iter().take(MAX_CALL_MESSAGES).map(other).collect(),
             ..self
         }
     }
@@ -167,6 +188,7 @@ mod tests {
             latency_ms: 3,
             first_step_ms: None,
             attempts: 1,
+            others: vec![OtherDraft { output: text(), end: end.clone() }],
             end,
         }
     }

@@ -331,6 +331,13 @@ pub enum LoggedEvent {
         /// Step that read it.
         step_index: u32,
     },
+    /// Of several drafts of a plan, one was taken.
+    DraftTaken {
+        /// 0-based position of the draft that was taken, among the valid ones as they were written.
+        taken: u32,
+        /// Why each other one was not, in their order.
+        others: Vec<String>,
+    },
     /// State, settings or rules of the pages are about to be changed from outside: no step does it, and no replay repeats it.
     ContextChanged {
         /// The change by its name, with its arguments; without values of cookies.

@@ -127,6 +127,16 @@ impl Calls {
         }
     }
 
+    /// Makes a draft the output of the last call, if it is one of those beside it. `at` counts the valid ones.
+    pub(crate) fn take_draft(&mut self, at: usize) {
+        let Some((_, call)) = self.ended.last_mut() else { return };
+        let Some(beside) = at.checked_sub(1) else { return };
+        let mut valid = call.others.iter_mut().filter(|other| other.end == CallEnd::Accepted);
+        if let Some(other) = valid.nth(beside) {
+            std::mem::swap(&mut call.output, &mut other.output);
+        }
+    }
+
     pub(crate) fn into_ended(self) -> Vec<(u64, PlanningCall)> {
         self.ended
     }

@@ -71,6 +71,7 @@ fn call(request: &PlanRequest<'_>, steps: &[Step]) -> PlanningCall {
         first_step_ms: None,
         attempts: 1,
         end: CallEnd::Accepted,
+        others: Vec::new(),
     }
 }
 

@@ -286,6 +286,9 @@ pub(crate) struct EngineArgs {
     /// Token limit of a run: input and output of all requests
     #[arg(long, value_name = "TOKENS", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) run_tokens: u64,
+    /// Drafts of a repair that a model writes, of which the best is taken; each costs its tokens
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(crate) drafts: u8,
 }
 
 impl EngineArgs {

@@ -53,7 +53,7 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it says which model reads the pages, and what it costs"), &["model", "engine-mode"]),
         (Trusted("it instructs the model"), &["prompt", "known-plans"]),
         (Trusted("it sends pictures of pages to a server"), &["vision", "vision-after-failure"]),
-        (Trusted("it allows further cost"), &["answer-tokens", "run-tokens"]),
+        (Trusted("it allows further cost"), &["answer-tokens", "run-tokens", "drafts"]),
         (Trusted("it starts more browsers at a time"), &["test.jobs", "eval.jobs"]),
         (Trusted("it offers further tools"), &["mcp.tools"]),
         (Trusted("it runs a program"), &["alerts.exec"]),

@@ -16,6 +16,9 @@ pub(super) fn title(event: &LoggedEvent) -> String {
         LoggedEvent::ReadAsMarkdown { step_index } => {
             format!("Step {} was read as Markdown: its schema asks for nothing", u64::from(*step_index) + 1)
         }
+        LoggedEvent::DraftTaken { taken, others } => {
+            format!("Draft {} of {} was taken", u64::from(*taken) + 1, others.len() + 1)
+        }
         _ => "Event".to_owned(),
     }
 }
@@ -34,6 +37,9 @@ pub(super) fn panel(at: usize, record: &EventRecord) -> Markup {
                 LoggedEvent::HandedBack { notes, .. } => {
                     p { "The steps before this entry that are marked “person” are theirs. Nothing checked or judged them." }
                     @if !notes.is_empty() { h3 { "Not among the steps" } ul { @for note in notes { li { (note) } } } }
+                }
+                LoggedEvent::DraftTaken { others, .. } => {
+                    h3 { "Why not the others" } ul { @for why in others { li { (why) } } }
                 }
                 LoggedEvent::ContextChanged { change } => {
                     p { "No step did this, and a replay does not repeat it." }

@@ -533,8 +533,8 @@ fn every_dialect_writes_an_extract_by_a_schema() {
             Target::Tools | Target::Anthropic => {
                 let of = if target == Target::Tools { "/function/parameters" } else { "/input_schema" };
                 let tools = json_of(&emission).get("tools").unwrap_or(json_of(&emission)).as_array().unwrap();
-                let schema = tools.iter().filter_map(|tool| tool.pointer(of));
-                let schema = schema.filter(|schema| writes(schema, "type", "extract")).next_back().unwrap();
+                let mut schemas = tools.iter().filter_map(|tool| tool.pointer(of));
+                let schema = schemas.rfind(|schema| writes(schema, "type", "extract")).unwrap();
                 let mut call = json!({ "thought": "", "type": "extract", "query": query });
                 if target == Target::Tools {
                     call = filled(schema, schema, &call).unwrap_or_default();

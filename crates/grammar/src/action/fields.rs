@@ -17,25 +17,25 @@ const MOST: usize = 100;
 words! {
     /// The kind of value that a field has.
     pub enum FieldType {
-        /// Text.
+        /// Text as the page has it.
         String = "string",
-        /// A number.
+        /// A number, with or without decimals.
         Number = "number",
-        /// A whole number.
+        /// A number without decimals.
         Integer = "integer",
-        /// True or false.
+        /// Either true or false.
         Boolean = "boolean",
-        /// A date, as `2025-01-31`.
+        /// A date, written as `2025-01-31`.
         Date = "date",
-        /// An absolute URL.
+        /// Address of a link or a picture, absolute.
         Url = "url",
     }
 }
 
 bodies! {
-    /// One field of an answer.
+    /// One field of an extracted answer.
     ExtractField {
-        /// What the page calls it. `tags[]` is a list of values, `sizes[].price` a member of each object in the list
+        /// Name by which the page calls it. `tags[]` is a list of values, `sizes[].price` a member of each object in the list
         /// `sizes`.
         name: ShortText,
         /// The kind of its value, or of each value in its list.

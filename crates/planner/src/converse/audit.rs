@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use cuebook_grammar::deadline::millis;
-use cuebook_grammar::planning::{CallEnd, PlanningCall};
+use cuebook_grammar::planning::{CallEnd, OtherDraft, PlanningCall};
 use cuebook_grammar::seam::PlanSink;
 use cuebook_grammar::step::Step;
 use tokio::time::Instant;
@@ -26,13 +26,15 @@ pub(super) struct OpenCall<'s> {
     steps: usize,
     /// Input and output tokens, for servers that do not count.
     estimate: (u64, u64),
+    /// Input and output tokens of the requests before the last one.
+    before: (u64, u64),
     spent: &'s Mutex<Spent>,
 }
 
 impl<'s> OpenCall<'s> {
     pub(super) fn new(sink: &'s mut dyn PlanSink, call: PlanningCall, spent: &'s Mutex<Spent>) -> Self {
         sink.call_begun();
-        Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0), spent }
+        Self { sink, call: Some(call), begun: Instant::now(), steps: 0, estimate: (0, 0), before: (0, 0), spent }
     }
 
     fn spend(&self, spend: impl FnOnce(&mut Spent)) {
@@ -129,6 +131,24 @@ impl<'s> OpenCall<'s> {
         }
     }
 
+    /// Sets the drafts beside the answer.
+    pub(super) fn others(&mut self, others: Vec<OtherDraft>) {
+        if let Some(call) = &mut self.call {
+            call.others = others;
+        }
+    }
+
+    /// Keeps the tokens so far beside those of the next request of the same call.
+    pub(super) fn next_request(&mut self) {
+        if let Some(call) = &mut self.call {
+            call.attempts += 1;
+            let counted = |counted: u64, estimated: u64| if counted == 0 { estimated } else { counted };
+            self.before.0 += counted(std::mem::take(&mut call.input_tokens), self.estimate.0);
+            self.before.1 += counted(std::mem::take(&mut call.output_tokens), self.estimate.1);
+            self.estimate = (0, 0);
+        }
+    }
+
     /// The summary in the draft replaces the reasoning before it.
     pub(super) fn summary(&mut self, reasoning: Option<&str>, confidence: Option<f64>) {
         if let Some(call) = &mut self.call {
@@ -146,10 +166,16 @@ impl<'s> OpenCall<'s> {
 
     fn report(&mut self, end: CallEnd) -> (u64, u64, u32) {
         let latency_ms = millis(self.begun.elapsed());
-        let Some(call) = self.call.take() else { return (0, 0, 0) };
+        let Some(mut call) = self.call.take() else { return (0, 0, 0) };
         let counted = |counted: u64, estimated: u64| if counted == 0 { estimated } else { counted };
         let (read, written) = self.estimate;
-        let cost = (counted(call.input_tokens, read), counted(call.output_tokens, written), call.attempts);
+        let (read_before, written_before) = self.before;
+        let input = counted(call.input_tokens, read) + read_before;
+        let output = counted(call.output_tokens, written) + written_before;
+        if read_before + written_before > 0 {
+            (call.input_tokens, call.output_tokens) = (input, output);
+        }
+        let cost = (input, output, call.attempts);
         self.spend(|spent| {
             spent.tokens = spent.tokens.saturating_add(cost.0).saturating_add(cost.1);
             spent.time += self.begun.elapsed();

@@ -41,6 +41,11 @@ pub trait ChatEngine: Send + Sync {
     /// [`EngineError`].
     fn open(&self, request: &ChatRequest<'_>) -> impl Future<Output = Result<Self::Stream, EngineError>> + Send;
 
+    /// How several drafts are asked for.
+    fn beam(&self) -> Beam {
+        Beam::EachAsked
+    }
+
     /// A plan ended without a whole answer: by its deadline, by an error, or because nobody waits for it. An engine
     /// that keeps something alive between calls ends it here.
     fn abandon(&self) {}
@@ -72,6 +77,18 @@ pub enum Dialect {
     Document,
 }
 
+/// How an engine is asked for several drafts of one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Beam {
+    /// One request for each.
+    EachAsked,
+    /// One request for all of them, [`ChatRequest::drafts`].
+    AtOnce,
+    /// It has one answer only, or writes several by itself.
+    One,
+}
+
 /// One request for an answer, borrowed from the planner's turn.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -86,6 +103,10 @@ pub struct ChatRequest<'a> {
     pub max_tokens: u32,
     /// Why the model is called.
     pub purpose: CallPurpose,
+    /// Number of drafts that the answer should hold: 1 but for [`Beam::AtOnce`].
+    pub drafts: usize,
+    /// Temperature of a further draft, for engines that else write the first one again.
+    pub temperature: Option<f32>,
 }
 
 /// One message of a conversation.
@@ -139,6 +160,13 @@ pub enum ChatEvent {
     Confidences(Vec<f64>),
     /// The answer has ended.
     Done(Finish),
+    /// An event of another draft of the same answer.
+    Other {
+        /// 0-based number of the draft, from 1.
+        draft: usize,
+        /// Event of that draft: a piece of it, or its end.
+        event: Box<ChatEvent>,
+    },
 }
 
 /// Why an answer has ended.

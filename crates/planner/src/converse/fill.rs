@@ -54,6 +54,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
             messages: &messages,
             purpose: CallPurpose::Fill,
             deadline,
+            drafts: 1,
             spent: &self.spent,
         };
         let mut waiting = Waiting { engine: &self.engine, is_over: false };

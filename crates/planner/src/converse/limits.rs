@@ -19,6 +19,9 @@ pub struct Limits {
     pub first_byte: Duration,
     /// Time without a byte within an answer.
     pub stall: Duration,
+    /// Drafts of a repair that a model writes, of which the best is taken; at most as many as the request wants, which is 3
+    /// in a run. Each costs its tokens.
+    pub drafts: usize,
     /// Retries of a request after an error of the server.
     pub retries: u32,
     /// Wait before the first retry if the server states none. It doubles with each retry.
@@ -36,6 +39,7 @@ impl Default for Limits {
             run_time: Duration::from_secs(1_800),
             first_byte: Duration::from_secs(90),
             stall: Duration::from_secs(30),
+            drafts: 1,
             retries: 3,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(20),

@@ -10,6 +10,7 @@
 //! - Every call is reported to the sink, however it ends, and counts in the budgets.
 
 mod audit;
+mod beam;
 mod chat;
 mod fill;
 mod limits;
@@ -20,7 +21,9 @@ mod turn;
 
 #[cfg(feature = "http")]
 pub(crate) use chat::server_words;
-pub use chat::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish, Source};
+pub use chat::{
+    Beam, ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish, Source,
+};
 pub use limits::{Budget, Limits};
 pub use planner::{ModelError, ModelPlanner};
 

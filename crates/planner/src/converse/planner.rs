@@ -16,7 +16,7 @@ use cuebook_grammar::report::Usage;
 use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
 use tokio::time::Instant;
 
-use super::chat::{ChatEngine, ChatMessage, Dialect, EngineError};
+use super::chat::{Beam, ChatEngine, ChatMessage, Dialect, EngineError};
 use super::limits::{Budget, Limits, Spent};
 use super::memory::memory_in;
 use super::turn::{Grammar, Turn, TurnEnd};
@@ -221,6 +221,12 @@ impl<E: ChatEngine> ModelPlanner<E> {
         ModelError::Engine { engine: self.engine.name(), address, attempts, source }
     }
 
+    /// Number of drafts to ask for: several of a repair only, and of no program, which writes several by itself.
+    fn drafts(&self, request: &PlanRequest<'_>, grammar: &Grammar) -> usize {
+        let asks = grammar.dialect != Dialect::Document && self.engine.beam() != Beam::One;
+        if asks { self.limits.drafts.clamp(1, request.beam.max(1)) } else { 1 }
+    }
+
     async fn converse(
         &self,
         request: &PlanRequest<'_>,
@@ -242,6 +248,7 @@ impl<E: ChatEngine> ModelPlanner<E> {
                 messages: &messages,
                 purpose,
                 deadline,
+                drafts: self.drafts(request, &grammar),
                 spent: &self.spent,
             };
             let done = turn.run(sink).await;
@@ -295,7 +302,7 @@ enum ModelReply {
 impl<E: ChatEngine> Planner for ModelPlanner<E> {
     type Error = ModelError;
 
-    /// One draft, of a program as many as the beam. A refusal of the model is a reply without drafts.
+    /// One draft; of a program as many as the beam, of a model up to [`Limits::drafts`]. A refusal of the model is a reply without drafts.
     async fn plan(
         &self,
         request: &PlanRequest<'_>,

@@ -41,6 +41,8 @@ pub(super) struct Turn<'a, E> {
     pub(super) messages: &'a [ChatMessage],
     pub(super) purpose: CallPurpose,
     pub(super) deadline: Deadline,
+    /// Drafts that are wanted. Beyond one, no step is reported before the answer is complete.
+    pub(super) drafts: usize,
     pub(super) spent: &'a Mutex<Spent>,
 }
 
@@ -62,12 +64,36 @@ pub(super) enum TurnEnd {
     Deadline,
 }
 
+impl TurnEnd {
+    pub(super) fn recorded(&self) -> CallEnd {
+        match self {
+            Self::Accepted(_) => CallEnd::Accepted,
+            Self::Invalid(violations) => CallEnd::Invalid { violations: violations.to_vec() },
+            Self::Refused(said) => CallEnd::Failed { code: "refused".to_owned(), message: said.clone() },
+            Self::Failed(error) => CallEnd::Failed { code: error.code().to_owned(), message: error.to_string() },
+            Self::Deadline => CallEnd::Failed {
+                code: "deadlineExceeded".to_owned(),
+                message: "the deadline passed before the answer was complete".to_owned(),
+            },
+        }
+    }
+}
+
 /// The result of one attempt.
-struct Attempt {
-    end: TurnEnd,
-    output: String,
+pub(super) struct Attempt {
+    pub(super) end: TurnEnd,
+    pub(super) output: String,
     /// `true` if a part of the answer arrived. Then the request is not retried.
-    has_begun: bool,
+    pub(super) has_begun: bool,
+}
+
+/// Reports the reasoning of an accepted draft, and the least confidence of its steps.
+pub(super) fn summarise(call: &mut OpenCall<'_>, draft: Option<&PlanDraft>) {
+    let reasoning = draft.and_then(|draft| draft.reasoning_summary.as_ref()).map(ToString::to_string);
+    let steps = draft.map(|draft| draft.steps.as_slice()).unwrap_or_default();
+    let least = steps.iter().filter_map(|step| step.confidence).map(|p| p.get());
+    let least = least.fold(None, |least: Option<f64>, p| Some(least.map_or(p, |least| least.min(p))));
+    call.summary(reasoning.as_deref(), least);
 }
 
 impl<E: ChatEngine> Turn<'_, E> {
@@ -97,17 +123,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             retry += 1;
         };
         tracing::debug!(engine = self.engine.name(), attempts, elapsed_ms = call.elapsed().as_millis(), "call ended");
-        let end = match &heard.end {
-            TurnEnd::Accepted(_) => CallEnd::Accepted,
-            TurnEnd::Invalid(violations) => CallEnd::Invalid { violations: violations.to_vec() },
-            TurnEnd::Refused(said) => CallEnd::Failed { code: "refused".to_owned(), message: said.clone() },
-            TurnEnd::Failed(error) => CallEnd::Failed { code: error.code().to_owned(), message: error.to_string() },
-            TurnEnd::Deadline => CallEnd::Failed {
-                code: "deadlineExceeded".to_owned(),
-                message: "the deadline passed before the answer was complete".to_owned(),
-            },
-        };
-        let (input_tokens, output_tokens, attempts) = call.end(end);
+        let (input_tokens, output_tokens, attempts) = call.end(heard.end.recorded());
         TurnResult { end: heard.end, output: heard.output, input_tokens, output_tokens, attempts }
     }
 
@@ -133,6 +149,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             first_step_ms: None,
             attempts: 0,
             end: CallEnd::Accepted,
+            others: Vec::new(),
         }
     }
 
@@ -157,24 +174,29 @@ impl<E: ChatEngine> Turn<'_, E> {
         self.deadline.remaining(Instant::now().into_std())
     }
 
-    async fn attempt(&self, call: &mut OpenCall<'_>) -> Attempt {
-        let mut reader =
+    pub(super) fn reader(&self) -> Reader<'_> {
+        let reader =
             Reader::new(self.grammar.dialect, &self.grammar.spec, self.request.observation, self.request.policy);
-        if let Dialect::Pointing(space) = self.grammar.dialect {
-            reader = reader.of_actions(space, self.request.images.last().and_then(pointing::size_of));
+        match self.grammar.dialect {
+            Dialect::Pointing(space) => {
+                reader.of_actions(space, self.request.images.last().and_then(pointing::size_of))
+            }
+            _ => reader,
         }
+    }
+
+    async fn attempt(&self, call: &mut OpenCall<'_>) -> Attempt {
+        if self.drafts > 1 {
+            return self.several(call).await;
+        }
+        let mut reader = self.reader();
         if self.purpose == CallPurpose::Fill {
             reader = reader.of_quotes();
         }
         let mut has_begun = false;
         let end = match self.listen(&mut reader, call, &mut has_begun).await {
             Ok(drafts) => {
-                let first = drafts.first();
-                let reasoning = first.and_then(|draft| draft.reasoning_summary.as_ref()).map(ToString::to_string);
-                let steps = first.map(|draft| draft.steps.as_slice()).unwrap_or_default();
-                let least = steps.iter().filter_map(|step| step.confidence).map(|p| p.get());
-                let least = least.fold(None, |least: Option<f64>, p| Some(least.map_or(p, |least| least.min(p))));
-                call.summary(reasoning.as_deref(), least);
+                summarise(call, drafts.first());
                 TurnEnd::Accepted(drafts)
             }
             Err(end) => end,
@@ -184,21 +206,27 @@ impl<E: ChatEngine> Turn<'_, E> {
         Attempt { end, output, has_begun }
     }
 
+    pub(super) fn chat_request(&self) -> ChatRequest<'_> {
+        let bound = u32::try_from(self.grammar.spec.max_tokens()).unwrap_or(u32::MAX);
+        ChatRequest {
+            messages: self.messages,
+            grammar: self.grammar.emission.as_ref(),
+            spec: &self.grammar.spec,
+            max_tokens: self.limits.output_tokens.min(bound),
+            purpose: self.purpose,
+            drafts: 1,
+            temperature: None,
+        }
+    }
+
     async fn listen(
         &self,
         reader: &mut Reader<'_>,
         call: &mut OpenCall<'_>,
         has_begun: &mut bool,
     ) -> Result<Vec<PlanDraft>, TurnEnd> {
-        let bound = u32::try_from(self.grammar.spec.max_tokens()).unwrap_or(u32::MAX);
-        let max_tokens = self.limits.output_tokens.min(bound);
-        let request = ChatRequest {
-            messages: self.messages,
-            grammar: self.grammar.emission.as_ref(),
-            spec: &self.grammar.spec,
-            max_tokens,
-            purpose: self.purpose,
-        };
+        let request = self.chat_request();
+        let max_tokens = request.max_tokens;
         let mut stream = self.within(self.limits.first_byte, self.engine.open(&request)).await?;
         let asked: usize = self.messages.iter().map(|message| message.text.len()).sum();
         // Stops a server that ignores `max_tokens`.
@@ -215,7 +243,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             let event = self.within(patience, stream.next()).await.map_err(|end| self.judged(end))?;
             let Some(event) = event else { break };
             let steps = match event {
-                ChatEvent::Alive => continue,
+                ChatEvent::Alive | ChatEvent::Other { .. } => continue,
                 ChatEvent::Text(text) => {
                     *has_begun = true;
                     heard = heard.saturating_add(text.len());
@@ -325,7 +353,7 @@ impl<E: ChatEngine> Turn<'_, E> {
     }
 
     /// Waits for the engine for at most `patience`, and never beyond the deadline.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         patience: Duration,
         future: impl Future<Output = Result<T, EngineError>>,

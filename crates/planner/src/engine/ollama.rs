@@ -80,7 +80,7 @@ impl Ollama {
     fn body(&self, request: &ChatRequest<'_>) -> Result<Value, EngineError> {
         let unfit = |error: serde_json::Error| EngineError::Request(Box::new(error));
         let options = ModelOptions::default()
-            .temperature(0.0)
+            .temperature(request.temperature.unwrap_or(0.0))
             .num_predict(i32::try_from(request.max_tokens).unwrap_or(i32::MAX))
             .num_ctx(u64::from(context_for(request)));
         let messages = request.messages.iter().map(message).collect();
@@ -207,8 +207,15 @@ mod tests {
         let messages =
             [ChatMessage::new(MessageRole::System, "s"), ChatMessage::new(MessageRole::User, "x".repeat(60_000))];
         let purpose = cuebook_grammar::planning::CallPurpose::Plan;
-        let request =
-            ChatRequest { messages: &messages, grammar: Some(&grammar), spec: &spec, max_tokens: 500, purpose };
+        let request = ChatRequest {
+            messages: &messages,
+            grammar: Some(&grammar),
+            spec: &spec,
+            max_tokens: 500,
+            purpose,
+            drafts: 1,
+            temperature: None,
+        };
         let engine = Ollama::new("http://localhost:11434/", "tiny").unwrap();
         assert_eq!(engine.address(), Some("http://localhost:11434/api/chat"));
         let body = engine.body(&request).unwrap();

@@ -16,7 +16,7 @@ use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};
 
 use super::openai_mode::OpenAiMode;
-use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, Dialect, EngineError, Finish};
+use crate::converse::{Beam, ChatEngine, ChatEvent, ChatMessage, ChatRequest, Dialect, EngineError, Finish};
 use crate::http::{Decode, Endpoint, Framing, HttpStream, Queue, said};
 use crate::pointing::Space;
 
@@ -69,6 +69,9 @@ impl OpenAi {
             // Reasoning models accept only the one name, older servers only the other.
             let name = if self.endpoint.host() == "api.openai.com" { "max_completion_tokens" } else { "max_tokens" };
             body.insert(name.to_owned(), request.max_tokens.into());
+            if request.drafts > 1 {
+                body.insert("n".to_owned(), request.drafts.into());
+            }
             self.constrain(request, body);
         }
         Ok(body)
@@ -154,9 +157,14 @@ impl ChatEngine for OpenAi {
         }
     }
 
+    fn beam(&self) -> Beam {
+        Beam::AtOnce
+    }
+
     async fn open(&self, request: &ChatRequest<'_>) -> Result<OpenAiStream, EngineError> {
         let response = self.endpoint.post(&self.body(request)?).await?;
-        let decoder = Decoder { endpoint: self.endpoint.clone(), finish: None, named: Vec::new() };
+        let endpoint = self.endpoint.clone();
+        let decoder = Decoder { endpoint, drafts: request.drafts, finish: None, named: Vec::new() };
         let expected = "an event stream of chat completions";
         HttpStream::new(response, Framing::Events, &["text/event-stream"], expected, decoder).map(OpenAiStream)
     }
@@ -190,9 +198,11 @@ impl crate::converse::ChatStream for OpenAiStream {
 
 struct Decoder {
     endpoint: Endpoint,
+    /// The number that was asked for.
+    drafts: usize,
     finish: Option<Finish>,
-    /// The calls whose tool was already named.
-    named: Vec<u64>,
+    /// The calls whose tool was already named, with the draft of each.
+    named: Vec<(u64, u64)>,
 }
 
 impl Decode for Decoder {
@@ -214,18 +224,28 @@ impl Decode for Decoder {
                 other => EngineError::Server { status: other.unwrap_or(500), retry_after: None, message },
             });
         }
-        let choice = chunk.get("choices").and_then(|choices| choices.get(0));
-        if let Some(choice) = choice {
+        let choices = chunk.get("choices").and_then(Value::as_array).into_iter().flatten();
+        // Of one draft, whatever number a server gives it.
+        let several = self.drafts > 1;
+        for choice in choices.take(if several { usize::MAX } else { 1 }) {
+            let draft = choice.get("index").and_then(Value::as_u64).filter(|_| several).unwrap_or_default();
+            let mut events = Queue::new();
             if let Some(delta) = choice.get("delta") {
-                self.delta(delta, queue);
+                self.delta(draft, delta, &mut events);
             }
-            if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-                self.finish = Some(match reason {
-                    "stop" | "tool_calls" | "function_call" => Finish::Stop,
-                    "length" => Finish::Length,
-                    "content_filter" => Finish::Refused,
-                    other => Finish::Other(self.endpoint.clean(other)),
-                });
+            let finish = choice.get("finish_reason").and_then(Value::as_str).map(|reason| match reason {
+                "stop" | "tool_calls" | "function_call" => Finish::Stop,
+                "length" => Finish::Length,
+                "content_filter" => Finish::Refused,
+                other => Finish::Other(self.endpoint.clean(other)),
+            });
+            if draft == 0 {
+                self.finish = finish.or(self.finish.take());
+                queue.extend(events);
+            } else {
+                let draft = usize::try_from(draft).unwrap_or(usize::MAX);
+                let all = events.into_iter().chain(finish.map(ChatEvent::Done));
+                queue.extend(all.map(|event| ChatEvent::Other { draft, event: Box::new(event) }));
             }
         }
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
@@ -238,11 +258,11 @@ impl Decode for Decoder {
     /// A chat completion is one chunk whose message is its delta.
     fn whole(&mut self, document: &str, queue: &mut Queue) -> Result<(), EngineError> {
         let mut completion: Value = serde_json::from_str(document).unwrap_or_default();
-        let message =
-            completion.get_mut("choices").and_then(|choices| choices.get_mut(0)).and_then(Value::as_object_mut);
-        if let Some(choice) = message
-            && let Some(mut message) = choice.remove("message")
-        {
+        let mut has_message = false;
+        for choice in completion.get_mut("choices").and_then(Value::as_array_mut).into_iter().flatten() {
+            let Some(choice) = choice.as_object_mut() else { continue };
+            let Some(mut message) = choice.remove("message") else { continue };
+            has_message = true;
             let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
             for (index, call) in calls.into_iter().flatten().enumerate() {
                 if let Value::Object(call) = call {
@@ -250,7 +270,8 @@ impl Decode for Decoder {
                 }
             }
             choice.insert("delta".to_owned(), message);
-        } else if completion.get("error").is_none_or(Value::is_null) {
+        }
+        if !has_message && completion.get("error").is_none_or(Value::is_null) {
             let expected = "a stream of chat completions, or one";
             return Err(EngineError::BadFormat { expected, seen: self.endpoint.clean(document) });
         }
@@ -266,7 +287,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    fn delta(&mut self, delta: &Value, queue: &mut Queue) {
+    fn delta(&mut self, draft: u64, delta: &Value, queue: &mut Queue) {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
             queue.push_back(ChatEvent::Reasoning(thought.to_owned()));
@@ -282,9 +303,11 @@ impl Decoder {
             let function = call.get("function");
             let part = |name: &str| function.and_then(|function| function.get(name)).and_then(Value::as_str);
             // Some servers name the tool in every piece.
-            let name = part("name").filter(|name| !name.is_empty() && !self.named.contains(&index)).map(str::to_owned);
+            let name = part("name")
+                .filter(|name| !name.is_empty() && !self.named.contains(&(draft, index)))
+                .map(str::to_owned);
             if name.is_some() {
-                self.named.push(index);
+                self.named.push((draft, index));
             }
             queue.push_back(ChatEvent::Call {
                 index: usize::try_from(index).unwrap_or(usize::MAX),

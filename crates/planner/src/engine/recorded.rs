@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall};
 
-use crate::converse::{ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, EngineError, Finish};
+use crate::converse::{Beam, ChatEngine, ChatEvent, ChatRequest, ChatStream, Dialect, EngineError, Finish};
 
 /// Why there is no recorded answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,10 @@ impl ChatEngine for Recorded {
 
     fn dialect(&self) -> Dialect {
         Dialect::Prompted
+    }
+
+    fn beam(&self) -> Beam {
+        Beam::One
     }
 
     /// The next answer to a request of this kind: a run that does not fill values passes over those that were quoted.

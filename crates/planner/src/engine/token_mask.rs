@@ -146,7 +146,8 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
         let spec = request.spec.clone();
         // Quotes have no line form.
         let form = if request.purpose == CallPurpose::Fill { Form::Json } else { self.options.form };
-        let options = DecodeOptions { form, ..self.options };
+        let warmest = request.temperature.map_or(self.options.temperature, |t| self.options.temperature.max(t.into()));
+        let options = DecodeOptions { form, temperature: warmest, ..self.options };
         let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
         let input = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
         let done = tokio::task::spawn_blocking(move || {
@@ -334,6 +335,8 @@ mod tests {
             spec: &spec,
             max_tokens: u32::MAX,
             purpose: CallPurpose::Plan,
+            drafts: 1,
+            temperature: None,
         };
         let mut stream = engine.open(&request).await.unwrap();
         assert!(stream.next().await.unwrap().is_some());

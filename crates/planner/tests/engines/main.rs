@@ -10,6 +10,7 @@ mod page;
 mod stage;
 
 mod answers;
+mod drafts;
 mod faults;
 mod filling;
 mod invalid;

@@ -43,6 +43,27 @@ pub(super) fn best(
     })
 }
 
+/// Which of several drafts [`best`] takes, and why it does not take each other one.
+pub(super) fn choice(drafts: &[PlanDraft], page: &Observation, policy: &Policy) -> (usize, Vec<String>) {
+    let judged: Vec<(u8, String)> = drafts
+        .iter()
+        .map(|draft| match draft.check(page, policy).and_then(|plan| plan.bind(0, page).map(drop).map(|()| plan)) {
+            Ok(plan) if begins_unmet(&plan, page) => {
+                (1, "a condition before its first steps is seen to fail".to_owned())
+            }
+            Ok(_) => (0, "it holds too, and came after the one that was taken".to_owned()),
+            Err(violations) => {
+                let rank = if draft.check(page, policy).is_ok() { 2 } else { 3 };
+                let first = violations.first().map(ToString::to_string).unwrap_or_default();
+                (rank, first)
+            }
+        })
+        .collect();
+    let taken = (0..judged.len()).min_by_key(|at| judged[*at].0).unwrap_or(0);
+    let others = judged.into_iter().enumerate().filter(|(at, _)| *at != taken).map(|(_, (_, why))| why).collect();
+    (taken, others)
+}
+
 /// Returns `true` if the page shows that a precondition fails of a step that runs on the page as it is: one before
 /// which steps only read.
 fn begins_unmet(plan: &Plan, page: &Observation) -> bool {

@@ -9,7 +9,7 @@ use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::profile::Profile;
-use cuebook_grammar::record::{Conclusion, PlanningRecord, RECORD_VERSION, StepOrigin};
+use cuebook_grammar::record::{Conclusion, LoggedEvent, PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::{cut, quoted, with_sources};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{
@@ -21,7 +21,7 @@ use cuebook_grammar::wire::ShortText;
 use serde_json::Value;
 
 use super::ahead::StreamedPrefix;
-use super::drafts::{PlanKind, PlannerReply, best};
+use super::drafts::{PlanKind, PlannerReply, best, choice};
 use super::end::{PlanEnd, StepEnd, Stop, ended_by, invalid, is_final, is_skipped, rejected};
 use super::layers::Seams;
 use super::mending::Mended;
@@ -283,7 +283,19 @@ impl<S: Seams> Controller<S> {
             }
             _ => (Calls::default(), None),
         };
-        let (reply, ahead) = Box::pin(self.hear(run, &request, &mut calls, arriving, deadline)).await;
+        let (mut reply, ahead) = Box::pin(self.hear(run, &request, &mut calls, arriving, deadline)).await;
+        let mut chosen = None;
+        if let Some(Ok(Ok(reply))) = &mut reply
+            && reply.drafts.len() > 1
+            && ahead.as_ref().is_ok_and(|ahead| ahead.ran.is_empty())
+        {
+            reply.drafts.truncate(REPAIR_DRAFTS);
+            let (taken, others) = choice(&reply.drafts, &seen, &policy);
+            let draft = reply.drafts.remove(taken);
+            reply.drafts.insert(0, draft);
+            calls.take_draft(taken);
+            chosen = Some((taken, others));
+        }
         if !matches!(reply, Some(Ok(Ok(_)))) {
             run.usage.add(calls.usage());
         }
@@ -304,6 +316,11 @@ impl<S: Seams> Controller<S> {
         }
         run.planning = None;
         run.planning = self.keep_calls(run, calls, &clean, Some(observation.id)).await?;
+        if let Some((taken, others)) = chosen {
+            let others = others.iter().map(|why| clean.clean(why)).collect();
+            let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+            self.keep_event(run, LoggedEvent::DraftTaken { taken, others }).await?;
+        }
         let mut ahead = ahead?;
         match reply.transpose()? {
             // The rest is not wanted any more.

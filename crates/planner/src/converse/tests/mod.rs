@@ -1,5 +1,6 @@
 //! The loop, over an engine in memory.
 
+mod beams;
 mod cutting;
 mod fake;
 mod retrying;

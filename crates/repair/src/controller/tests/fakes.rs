@@ -11,7 +11,7 @@ use cuebook_grammar::outcome::{Cause, EffectRecord, Stage, StepFailure, StepOutc
 use cuebook_grammar::plan::{Author, BoundStep, PlanDraft, Violation, ViolationCode};
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::record::{PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
+use cuebook_grammar::record::{EventRecord, LoggedEvent, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use cuebook_grammar::report::RunReport;
 use cuebook_grammar::seam::{
     Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding, Finished, HistoryEntry, Image, PageModeler,
@@ -76,6 +76,7 @@ pub(super) struct Shop {
     /// The calls of the layers, in order: `observe view`, `begin 0.1 click`, `act click`, `commit 0.1 ok`, …
     pub(super) trace: Vec<String>,
     pub(super) records: Vec<StepRecord>,
+    pub(super) happened: Vec<LoggedEvent>,
     pub(super) asked: Vec<RequestSummary>,
     pub(super) questions: Vec<ConfirmRequest>,
     pub(super) answers: VecDeque<ConfirmReply>,
@@ -121,6 +122,7 @@ impl Trial {
             challenges: VecDeque::new(),
             trace: Vec::new(),
             records: Vec::new(),
+            happened: Vec::new(),
             asked: Vec::new(),
             questions: Vec::new(),
             answers: VecDeque::new(),
@@ -366,6 +368,10 @@ impl StepLog for Fake {
     }
     async fn planned(&mut self, record: &PlanningRecord) -> Result<(), Broken> {
         lock(&self.0).keep(format!("planned {}", record.planning_index))
+    }
+    async fn happened(&mut self, record: &EventRecord) -> Result<(), Broken> {
+        lock(&self.0).happened.push(record.event.clone());
+        Ok(())
     }
     async fn close(&mut self, end: &RunEnd) -> Result<(), Broken> {
         lock(&self.0).keep(format!("close {:?}", end.result).to_lowercase())

@@ -13,7 +13,7 @@ use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::observation::Challenge;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::Author;
-use cuebook_grammar::record::{StepOrigin, StepResult};
+use cuebook_grammar::record::{LoggedEvent, StepOrigin, StepResult};
 use cuebook_grammar::report::{ErrorCode, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlannedStep, Stuck};
 use serde_json::json;
@@ -119,6 +119,8 @@ async fn of_the_drafts_for_a_failure_the_first_that_can_run_runs() {
     let shop = lock(&shop);
     assert_eq!(shop.asked.iter().map(|asked| asked.beam).collect::<Vec<_>>(), [1, 3, 1]);
     assert_eq!(shop.acted().last(), Some(&"click c2"), "{:?}", shop.acted());
+    let [LoggedEvent::DraftTaken { taken: 1, others }] = &shop.happened[..] else { panic!("{:?}", shop.happened) };
+    assert!(others[0].contains("c99") && others[1].starts_with("it holds too"), "{others:?}");
 }
 
 #[tokio::test]
