@@ -173,15 +173,16 @@ fn a_recorded_run_replays_without_its_server_and_misses_nothing() -> Result<()> 
     ensure!(sent["request"]["postData"]["text"].as_str().is_some_and(|text| text.contains("\"id\"")), "{sent:#}");
     ensure!(sent["pageref"].is_string(), "{sent:#}");
     let timed = |line: &str| -> Result<Value> { Ok(serde_json::from_str(line)?) };
+    let mut told = 0;
     for exchange in traffic.lines().skip(1).map(timed) {
         let exchange = exchange?;
         let times = ["requestedMs", "tsMs", "endedMs"].map(|name| exchange[name].as_u64());
-        let is_of_worker = times[0].is_none();
-        ensure!(is_of_worker || times.is_sorted(), "a request, its response, its end: {exchange:#}");
-        let url = exchange["url"].as_str().unwrap_or_default();
-        ensure!(!is_of_worker || url.contains("worker") || url.contains("favicon"), "{exchange:#}");
+        ensure!(times[0].is_none() || times.is_sorted(), "a request, its response, its end: {exchange:#}");
+        told += usize::from(times[0].is_some());
         ensure!(exchange["stepIndex"].is_u64(), "nothing is requested before the first step: {exchange:#}");
     }
+    // Chrome does not tell it of workers' own workers, and late where a page is busy.
+    ensure!(told > 4, "{told} requests with a time");
     let steps: BTreeSet<u64> =
         traffic.lines().skip(1).filter_map(|line| timed(line).ok()?["stepIndex"].as_u64()).collect();
     ensure!(steps.len() > 1, "requests of one step only: {steps:?}");

@@ -135,7 +135,10 @@ async fn record<S: TrafficSink + 'static>(
                 let set = reports.cookies(request).await.into_iter();
                 response.headers.extend(set.map(|cookie| ("set-cookie".to_owned(), cookie)));
             }
-            let requested_ms = paused.network_id.as_deref().and_then(|request| reports.sent(request));
+            let requested_ms = match &paused.network_id {
+                Some(request) => reports.sent(request).await,
+                None => None,
+            };
             let times = ExchangeTimes { requested_ms, responded_ms, ended_ms };
             keeper.keep(request_of(&paused), reply, times).await;
         });

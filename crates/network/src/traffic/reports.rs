@@ -15,6 +15,8 @@ use super::{CAPACITY, each_tab};
 
 /// A report comes about when its response does. Responses from a cache have none.
 const REPORTED: Duration = Duration::from_millis(300);
+/// Time for a busy page to report that it has sent a request.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// Reports that nobody has asked for yet, by request; of a redirected request, in the order of its redirects.
 #[derive(Clone, Default)]
@@ -64,6 +66,7 @@ impl Reports {
             let at = Duration::try_from_secs_f64(sent.wall_time).ok()?;
             let at = u64::try_from(at.as_millis()).ok()?;
             self.lock().entry(sent.request_id.into_owned()).or_default().sent_ms.push_back(at);
+            self.0.changed.notify_waiters();
             return Some(());
         }
         let responded = event.parse::<Responded>().ok()?;
@@ -77,21 +80,31 @@ impl Reports {
     /// Returns the cookies that the next response to this request sets, each as a header field has it; empty if no
     /// report comes within [`REPORTED`].
     pub(super) async fn cookies(&self, request: &str) -> Vec<String> {
+        self.reported(request, REPORTED, |reported| reported.cookies.pop_front()).await.unwrap_or_default()
+    }
+
+    /// Returns when the next of the requests of this name was sent: milliseconds since 1970. A page that is busy reports it
+    /// after its response; `None` if not within [`BUSY`].
+    pub(super) async fn sent(&self, request: &str) -> Option<u64> {
+        self.reported(request, BUSY, |reported| reported.sent_ms.pop_front()).await
+    }
+
+    async fn reported<T>(
+        &self,
+        request: &str,
+        within: Duration,
+        part: impl Fn(&mut Reported) -> Option<T>,
+    ) -> Option<T> {
         let reported = async {
             loop {
                 let changed = self.0.changed.notified();
-                if let Some(cookies) = self.take(request, |reported| reported.cookies.pop_front()) {
-                    return cookies;
+                if let Some(reported) = self.take(request, &part) {
+                    return reported;
                 }
                 changed.await;
             }
         };
-        tokio::time::timeout(REPORTED, reported).await.unwrap_or_default()
-    }
-
-    /// Returns when the next of the requests of this name was sent: milliseconds since 1970.
-    pub(super) fn sent(&self, request: &str) -> Option<u64> {
-        self.take(request, |reported| reported.sent_ms.pop_front())
+        tokio::time::timeout(within, reported).await.ok()
     }
 
     fn take<T>(&self, request: &str, part: impl FnOnce(&mut Reported) -> Option<T>) -> Option<T> {
