@@ -16,9 +16,9 @@ use cuebook_grammar::record::{
 };
 use cuebook_grammar::report::RunResult;
 use cuebook_grammar::seam::{
-    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, DenyAll, Executor, Finding,
-    FixtureSource, HttpRequest, HttpResponse, IgnoreSteps, PageModeler, PlanMemory, PlanRequest, Planner, Query,
-    Redactor, Repair, RepairBudget, RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog,
+    ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, DenyAll, ExchangeTimes, Executor,
+    Finding, FixtureSource, HttpRequest, HttpResponse, IgnoreSteps, PageModeler, PlanMemory, PlanRequest, Planner,
+    Query, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog,
     StepTicket, TrafficSink,
 };
 use outside_agent::{
@@ -406,7 +406,8 @@ fn the_rest_keeps_and_answers_in_memory() {
     };
     let reply = Ok(HttpResponse { status: 200, headers: Vec::new(), body: Some(b"hello".to_vec()) });
     assert_eq!(now(tape.reply(&request)), Ok(None));
-    now(tape.record(request.clone(), reply.clone(), 0)).unwrap();
+    let times = ExchangeTimes { requested_ms: None, responded_ms: 0, ended_ms: 0 };
+    now(tape.record(request.clone(), reply.clone(), times)).unwrap();
     assert_eq!(now(tape.reply(&request)), Ok(Some(reply)));
     assert_eq!(now(tape.reply(&HttpRequest { method: "POST".into(), ..request.clone() })), Ok(None));
     assert_eq!(tape.missed().len(), 2);

@@ -274,7 +274,7 @@ pub(super) mod lenient {
     /// Moves the parts of a query that stand in the step itself into its `query`.
     fn query(step: &mut Object) {
         const PARTS: [&str; 5] = ["targetRef", "kind", "name", "pattern", "schema"];
-        let parts: Object = PARTS.iter().filter_map(|part| step.shift_remove_entry(*part)).collect();
+        let parts: Object = PARTS.iter().filter_map(|part| step.remove_entry(*part)).collect();
         if !parts.is_empty() {
             step.insert("query".to_owned(), parts.into());
         }
