@@ -245,12 +245,20 @@ const drawingOf = (found) => {
   while (up && !matches(up, "svg")) up = cb.composedParentOf(up);
   return up;
 };
-/** Keeps what lies at the point of a gesture without a target. */
-const noteUnder = (origin) => {
+/** Where the pointer is, in all documents alike: a frame that moves below it is at another place of its own. */
+const screenPlaceOf = (event) => `${event.screenX},${event.screenY}`;
+/** Places at which it is kept what the pointer came to: ours, and those of a person or of a document just loaded. */
+const MAX_PLACES = 64;
+/** The place of the gesture itself, in the document that knows it before the pointer comes. */
+const ARMED_AT = "armed at";
+/** Keeps what a gesture without a target finds at a place before it is pressed. */
+const noteUnder = (place, origin) => {
+  if (gesture.under.has(ARMED_AT) || gesture.under.has(place)) return;
+  if (gesture.under.size >= MAX_PLACES) gesture.under.delete(gesture.under.keys().next().value);
   const thing = pressedAt(origin);
-  gesture.inner = new WeakSet(innerOf(thing).filter((one) => cb.isVisible(one)));
-  gesture.under = { thing, origin, shape: shapeOf(thing), drawing: drawingOf(thing) };
-  gesture.meaning = meaningOf(thing);
+  const inner = (gesture.inner = new WeakSet(innerOf(thing).filter((one) => cb.isVisible(one))));
+  const note = { thing, inner, shape: shapeOf(thing), drawing: drawingOf(thing), meaning: meaningOf(thing) };
+  gesture.under.set(place, note);
 };
 const shapeOf = (thing) => `${cb.roleOf(thing)} ${describe(thing)} ${cb.collapse(cb.textOf(thing))}`;
 /**
@@ -258,8 +266,10 @@ const shapeOf = (thing) => `${cb.roleOf(thing)} ${describe(thing)} ${cb.collapse
  * drew it again has put the same there.
  */
 const objectionAt = (event, origin) => {
-  const { under } = gesture;
+  const under = gesture.under.get(ARMED_AT) ?? gesture.under.get(screenPlaceOf(event));
   if (!under) return null;
+  gesture.inner = under.inner;
+  gesture.meaning = under.meaning;
   const thing = pressedAt(origin);
   const isPlain = !matches(thing, CONTROLS) && !matches(under.thing, CONTROLS);
   const isNested = cb.contains(under.thing, thing) || cb.contains(thing, under.thing);
@@ -421,7 +431,8 @@ const handleAlone = (event) => {
 const handle = (event) => {
   if (guard.passing.has(event.type)) {
     if (gesture?.kind === "mouse") watching?.begin();
-    if (gesture?.mode === "point" && !gesture.under) noteUnder(originOf(event));
+    if (gesture?.mode === "point" && !gesture.seen.length)
+      noteUnder(screenPlaceOf(event), originOf(event));
     if (event.type === "pointermove") gesture?.carrying?.moved(event);
     if (event.type === "dragstart" && gesture) gesture.isData = true;
     return;
@@ -518,6 +529,8 @@ export const openGesture = (spec) => {
     ends: spec.ends,
     box: target ? boxOf(target) : null,
     meaning: null,
+    // By place, without a target.
+    under: new Map(),
     targetRole: target ? cb.roleOf(target) : null,
     inner: target && spec.kind === "mouse" ? new WeakSet(innerOf(target).filter((one) => cb.isVisible(one))) : null,
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
@@ -535,7 +548,6 @@ export const openGesture = (spec) => {
     moved: null,
     activates: false,
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
-    under: null,
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
     hiding: hiding.splice(0),
@@ -553,7 +565,7 @@ export const openGesture = (spec) => {
     gesture.meaning = meanings.get(target);
   }
   const under = spec.at ? hitAt(spec.at.x, spec.at.y) : null;
-  if (under) noteUnder(under);
+  if (under) noteUnder(ARMED_AT, under);
   unanswered = Infinity;
   return !isLost;
 };

@@ -1,9 +1,10 @@
 //! The pointer beyond clicks: hovering, holding, dragging, scrolling.
 
-use cuebook_grammar::outcome::Cause;
+use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType};
+use cuebook_grammar::outcome::{Cause, StepOutcome};
 use serde_json::json;
 
-use crate::lab::{LOGGING, Labs, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, Labs, css_of, failed, lab, soon, succeeded};
 
 #[tokio::test]
 async fn dragging_works_with_mouse_events_and_with_html_drag_and_drop() {
@@ -106,6 +107,33 @@ async fn a_point_is_pressed_where_only_looks_follow_the_pointer() {
         let mut lab = labs.lab(&[("/", page)]).await;
         let post = json!([{"kind": "titleMatches", "pattern": "hit"}]);
         succeeded(lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60, "y": 40}, "post": post})).await);
+    }
+}
+
+/// In a frame: by what a press at this very place finds, wherever else the pointer of a person is meanwhile. Chrome itself
+/// tells each new document that the pointer is at 0, 0.
+#[tokio::test]
+async fn a_point_is_judged_by_what_the_pointer_found_there() {
+    let labs = Labs::open().await;
+    for (page, expected) in [
+        (swapping("", ""), "click a"),
+        (swapping("a.onpointermove = (e) => { if (e.clientX < 50) return; a.remove(); b.hidden = false };", ""), ""),
+    ] {
+        let framed = "<iframe src=/inner style='position:fixed;inset:0;border:0'></iframe>";
+        let mut lab = labs.lab(&[("/", framed), ("/inner", &page)]).await;
+        let tab = lab.tab();
+        let elsewhere = async {
+            for at in (0..).map(|count| count % 10) {
+                let event = DispatchMouseEventParams::new(DispatchMouseEventType::MouseMoved, at, 2);
+                tab.session().request(event, soon()).await.unwrap();
+            }
+        };
+        let pressed = tokio::select! {
+            _ = elsewhere => unreachable!(),
+            done = lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60, "y": 40}})) => done,
+        };
+        assert_eq!(matches!(pressed, StepOutcome::Succeeded(_)), !expected.is_empty(), "{pressed:?}");
+        assert_eq!(lab.eval("frames[0].log.at(-1) ?? ''").await, expected);
     }
 }
 
