@@ -9,7 +9,7 @@ use xtask::chrome;
 use xtask::commands::{build_tests, cargo, has_subcommand, stage};
 
 /// Features that a source build leaves out, and the tests of them.
-pub(crate) const WHOLE: &str = "cuebook-cli/keyring,cuebook-cli/remote,cuebook-tests/remote";
+pub(crate) const WHOLE: &str = "cuebook-cli/keyring,cuebook-cli/local,cuebook-cli/remote,cuebook-tests/remote";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -246,9 +246,9 @@ pub(crate) struct RunArgs {
     /// Page to start on; its origin is allowed
     #[arg(long, value_name = "URL", value_parser = url_parser())]
     pub(crate) url: String,
-    /// Planner to use: auto, lexical, scripted, recorded, ollama, openai, anthropic, or exec:COMMAND. auto is what is
-    /// configured (--model, --base-url), else an Ollama that answers, else a provider whose key is in the environment,
-    /// else lexical, which needs no model
+    /// Planner to use: auto, lexical, scripted, recorded, ollama, openai, anthropic, local:FILE.gguf, or exec:COMMAND.
+    /// auto is what is configured (--model, --base-url), else an Ollama that answers, else a provider whose key is in the
+    /// environment, else lexical, which needs no model
     #[arg(long, value_parser = planner, default_value = "auto", value_name = "PLANNER")]
     pub(crate) planner: PlannerArg,
     /// Recorded run whose answers of a model the planner `recorded` replays

@@ -56,7 +56,8 @@ pub(crate) async fn planner(
     }
     let planner = config.planner().map_err(refusal)?;
     // A recording has what its model was asked to mend.
-    let mends = matches!(config.engine, Engine::Ollama | Engine::OpenAi | Engine::Anthropic | Engine::Recorded);
+    let mends =
+        matches!(config.engine, Engine::Ollama | Engine::OpenAi | Engine::Anthropic | Engine::Local | Engine::Recorded);
     let mut planner = AnyPlanner::advised(planner, advice(&config));
     planner.mends = mends;
     Ok(planner)
@@ -67,11 +68,15 @@ pub(crate) fn settings(arg: &PlannerArg, args: &EngineArgs) -> PlannerConfig {
     let (engine, command) = match arg {
         PlannerArg::Auto => (Engine::Lexical, None),
         PlannerArg::Exec(words) => (Engine::Process, Some(words.clone())),
+        PlannerArg::Local(_) => (Engine::Local, None),
         PlannerArg::Of(engine) => (*engine, None),
     };
     let mut config = PlannerConfig::new(engine);
     config.command = command;
     config.model.clone_from(&args.model);
+    if let PlannerArg::Local(file) = arg {
+        config.model = Some(file.clone());
+    }
     config.base_url.clone_from(&args.base_url);
     config.api_key_env.clone_from(&args.api_key_env);
     config.mode = args.engine_mode;
@@ -138,6 +143,7 @@ pub(crate) fn advice(config: &PlannerConfig) -> Advice {
             format!("check --model, the key in ${variable}, and --engine-mode"),
         ),
         Engine::Process => ("check the command after exec:".to_owned(), String::new()),
+        Engine::Local => (String::new(), String::new()),
         _ => (
             "check the network connection; --base-url selects another server; --planner lexical needs no model"
                 .to_owned(),

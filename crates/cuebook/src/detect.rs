@@ -96,6 +96,8 @@ impl PlannerConfig {
                     listed.into_iter().find(|known| known.name == name || known.name == latest)?.parameters
                 }
                 Engine::OpenAi => openai::parameters(&address, self.model()).await.ok()?,
+                #[cfg(feature = "local")]
+                Engine::Local => cuebook_planner::LocalModel::parameters(self.model()?.as_ref()).ok(),
                 _ => None,
             }
         };

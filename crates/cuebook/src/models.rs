@@ -1,9 +1,15 @@
 //! Planners over models, from a configuration.
 
+#[cfg(feature = "local")]
+use std::path::Path;
+#[cfg(feature = "local")]
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cuebook_datalayer::{Run, RunDir};
 use cuebook_decoding::Caps;
+#[cfg(feature = "local")]
+use cuebook_decoding::mask::{DecodeOptions, Form};
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::planning::CallEnd;
 use cuebook_grammar::record::PlanningRecord;
@@ -13,6 +19,8 @@ use cuebook_planner::converse::ChatEngine;
 use cuebook_planner::{
     Anthropic, Limits, ModelPlanner, Ollama, OpenAi, OpenAiMode, OpenAiResponses, Process, Prompts, Recorded,
 };
+#[cfg(feature = "local")]
+use cuebook_planner::{LocalError, LocalModel, TokenMask};
 
 use crate::environment;
 use crate::planners::{Engine, PlannerConfig, PlannerConfigError, PromptSource};
@@ -28,6 +36,8 @@ impl PlannerConfig {
         match self.engine {
             Engine::Process => return self.with_limits(self.program()?),
             Engine::Recorded => return self.with_limits(self.recorded()?),
+            #[cfg(feature = "local")]
+            Engine::Local => return self.with_limits(self.local()?),
             _ => {}
         }
         let model = self.model().ok_or(PlannerConfigError::NoModel(self.engine));
@@ -82,6 +92,25 @@ impl PlannerConfig {
             Some(PromptSource::Compact) => planner.with_prompts(Prompts::compact()),
             Some(PromptSource::Full) | None => planner,
         }))
+    }
+
+    /// Loads the model once: the planners of a process share the last one.
+    #[cfg(feature = "local")]
+    fn local(&self) -> Result<TokenMask<Arc<LocalModel>>, PlannerConfigError> {
+        static LOADED: Mutex<Option<(String, Arc<LocalModel>)>> = Mutex::new(None);
+        let path = self.model.as_ref().ok_or(PlannerConfigError::NoModel(Engine::Local))?;
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = match loaded.take() {
+            Some((known, model)) if known == *path => model,
+            _ => Arc::new(LocalModel::open(Path::new(path))?),
+        };
+        *loaded = Some((path.clone(), Arc::clone(&model)));
+        drop(loaded);
+        let vocabulary = model.vocabulary().clone();
+        // Small models write lines, as what is trained on logs does.
+        let form = if self.prompts == Some(PromptSource::Compact) { Form::Lines } else { Form::Json };
+        let engine = TokenMask::new(model, vocabulary).map_err(LocalError::from)?;
+        Ok(engine.with_options(DecodeOptions { form, ..DecodeOptions::default() }, 0))
     }
 
     fn program(&self) -> Result<Process, PlannerConfigError> {

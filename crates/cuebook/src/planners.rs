@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_lexical::Lexical;
+#[cfg(feature = "local")]
+use cuebook_planner::LocalError;
 use cuebook_planner::{OpenAiMode, Scripted, ScriptedError};
 #[cfg(feature = "models")]
 use cuebook_planner::{TemplateError, converse::EngineError};
@@ -29,7 +31,8 @@ use crate::environment;
 pub struct PlannerConfig {
     /// Planner to use; the other fields apply to some of them only.
     pub engine: Engine,
-    /// The model, as its server names it. Required for the servers of OpenAI and Anthropic.
+    /// The model, as its server names it. Required for the servers of OpenAI and Anthropic; of `local` the path of a GGUF
+    /// file.
     #[serde(default)]
     pub model: Option<String>,
     /// The address of the server. Default: `$OLLAMA_HOST`, `$OPENAI_BASE_URL` or `$ANTHROPIC_BASE_URL`, then the usual
@@ -112,6 +115,8 @@ pub enum Engine {
     OpenAi,
     /// A model of Anthropic or of a compatible server.
     Anthropic,
+    /// A model of a GGUF file, in this process, with the feature `local`.
+    Local,
     /// A program: a line of JSON for each request, lines of JSON back.
     Process,
     /// The answers of a recorded run.
@@ -138,6 +143,7 @@ impl Engine {
             Self::Ollama => "ollama",
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
+            Self::Local => "local",
             Self::Process => "process",
             Self::Recorded => "recorded",
         }
@@ -149,9 +155,14 @@ impl Engine {
         matches!(self, Self::Ollama | Self::OpenAi | Self::Anthropic | Self::Process)
     }
 
+    /// The feature of this crate that has it.
+    const fn feature(self) -> &'static str {
+        if matches!(self, Self::Local) { "local" } else { "models" }
+    }
+
     const fn server(self) -> Option<Server> {
         let (variable, address, key) = match self {
-            Self::Lexical | Self::Scripted | Self::Process | Self::Recorded => return None,
+            Self::Lexical | Self::Scripted | Self::Local | Self::Process | Self::Recorded => return None,
             Self::Ollama => ("OLLAMA_HOST", "http://127.0.0.1:11434", ""),
             Self::OpenAi => ("OPENAI_BASE_URL", "https://api.openai.com/v1", "OPENAI_API_KEY"),
             Self::Anthropic => ("ANTHROPIC_BASE_URL", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
@@ -201,9 +212,13 @@ pub enum PlannerConfigError {
     /// No model was called in the recorded run.
     #[error("the run {} records no answer of a model", .0.display())]
     NoAnswers(PathBuf),
-    /// This build has no engines for models.
-    #[error("the planner `{}` needs a build with the feature `models`", .0.as_str())]
+    /// This build has not the engine.
+    #[error("the planner `{}` needs a build with the feature `{}`", .0.as_str(), .0.feature())]
     NotBuilt(Engine),
+    /// The model of the file cannot answer.
+    #[cfg(feature = "local")]
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// The plan cannot be used.
     #[error(transparent)]
     Plan(#[from] ScriptedError),
@@ -389,6 +404,14 @@ mod tests {
         assert!(matches!(error, PlannerConfigError::NoModel(Engine::Anthropic)), "{error}");
         let error = PlannerConfig::new(Engine::Scripted).planner().err().unwrap();
         assert!(matches!(error, PlannerConfigError::NoPlan), "{error}");
+    }
+
+    #[test]
+    #[cfg(not(feature = "local"))]
+    fn a_model_in_this_process_needs_the_feature() {
+        let file = PlannerConfig { model: Some("m.gguf".to_owned()), ..PlannerConfig::new(Engine::Local) };
+        let error = file.planner().err().unwrap().to_string();
+        assert_eq!(error, "the planner `local` needs a build with the feature `local`");
     }
 
     #[test]

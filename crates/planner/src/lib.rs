@@ -14,6 +14,7 @@
 //! | `ModelPlanner<Anthropic>` | Anthropic and compatible servers | `anthropic` |
 //! | `ModelPlanner<Process>` | a program in any language | `process` |
 //! | `ModelPlanner<TokenMask<S>>` | any in this process that yields logits | `token-mask` |
+//! | `ModelPlanner<TokenMask<LocalModel>>` | of a GGUF file, in this process | `local` |
 //!
 //! `ModelPlanner` is one loop for all models, over the small trait `ChatEngine`: another engine implements `open` and
 //! `next`, and gets prompts, early validation, one reformulation, retries, budgets and records.
@@ -37,6 +38,8 @@ mod remembering;
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 #[cfg(feature = "anthropic")]
 pub use engine::anthropic::Anthropic;
+#[cfg(feature = "local")]
+pub use engine::local::{LocalError, LocalLogits, LocalModel};
 #[cfg(feature = "ollama")]
 pub use engine::ollama::Ollama;
 #[cfg(feature = "openai")]

@@ -46,7 +46,8 @@ pub(crate) struct EvalRunArgs {
     /// Suite to run: `site`, or a file in TOML; can be repeated
     #[arg(long = "suite", value_name = "SUITE", default_value = "site")]
     pub(crate) suites: Vec<String>,
-    /// Planner to measure: oracle (does what the suite says), lexical, ollama, openai, anthropic, auto, or exec:COMMAND
+    /// Planner to measure: oracle (does what the suite says), lexical, ollama, openai, anthropic, auto, local:FILE.gguf, or
+    /// exec:COMMAND
     #[arg(long, value_parser = eval_planner, default_value = "oracle", value_name = "PLANNER")]
     pub(crate) planner: EvalPlanner,
     /// Seeds of each task, from the first to before the last

@@ -188,6 +188,8 @@ pub(crate) enum PlannerArg {
     Auto,
     /// A program and its arguments.
     Exec(Vec<String>),
+    /// The model of a file, in this process.
+    Local(String),
     /// A planner that the flag names.
     Of(Engine),
 }
@@ -199,12 +201,15 @@ pub(crate) fn planner(text: &str) -> Result<PlannerArg, String> {
             error => error.to_string(),
         });
     }
+    if let Some(file) = text.strip_prefix("local:") {
+        return Ok(PlannerArg::Local(file.to_owned()));
+    }
     let engines =
         [Engine::Lexical, Engine::Scripted, Engine::Recorded, Engine::Ollama, Engine::OpenAi, Engine::Anthropic];
     let named = engines.into_iter().find(|engine| engine.as_str() == text).map(PlannerArg::Of);
     named.or_else(|| (text == "auto").then_some(PlannerArg::Auto)).ok_or_else(|| {
         let names: Vec<&str> = engines.iter().map(|engine| engine.as_str()).collect();
-        format!("expected auto, {} or exec:COMMAND", names.join(", "))
+        format!("expected auto, {}, local:FILE.gguf or exec:COMMAND", names.join(", "))
     })
 }
 

@@ -91,12 +91,14 @@ pub fn decode<L: Logits>(
             return Err(MaskError::TooLong { bound }.into());
         }
         let allowed = mask.allowed()?;
-        let logits = engine.next(&tokens).map_err(DecodeError::Engine)?;
-        if logits.len() != vocabulary.size() {
+        // Where the grammar leaves no choice, no model is asked.
+        let logits = if allowed.count() == 1 { None } else { Some(engine.next(&tokens).map_err(DecodeError::Engine)?) };
+        if let Some(logits) = logits.as_ref().filter(|logits| logits.len() != vocabulary.size()) {
             return Err(MaskError::BadLogits { expected: vocabulary.size(), seen: logits.len() }.into());
         }
         let logit = |token: u32| {
-            let value = usize::try_from(token).ok().and_then(|index| logits.get(index)).copied().unwrap_or(f32::MIN);
+            let index = usize::try_from(token).ok();
+            let value = index.and_then(|index| logits.as_ref()?.get(index)).copied().unwrap_or(f32::MIN);
             if value.is_nan() { f64::from(f32::MIN) } else { f64::from(value) }
         };
         let scale = if options.temperature > 0.0 { options.temperature } else { 1.0 };

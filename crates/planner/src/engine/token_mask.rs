@@ -35,6 +35,28 @@ pub trait LogitsSource: Send + Sync {
         &self,
         messages: &[ChatMessage],
     ) -> Result<Self::Logits, <<Self as LogitsSource>::Logits as Logits>::Error>;
+
+    /// The number of tokens of the prompt of an answer, for records. `None` estimates four bytes a token.
+    fn prompt_tokens(_logits: &Self::Logits) -> Option<u64> {
+        None
+    }
+}
+
+/// One model for several planners.
+impl<S: LogitsSource> LogitsSource for Arc<S> {
+    type Logits = S::Logits;
+
+    fn model(&self) -> Option<&str> {
+        self.as_ref().model()
+    }
+
+    fn begin(&self, messages: &[ChatMessage]) -> Result<S::Logits, <S::Logits as Logits>::Error> {
+        self.as_ref().begin(messages)
+    }
+
+    fn prompt_tokens(logits: &S::Logits) -> Option<u64> {
+        S::prompt_tokens(logits)
+    }
 }
 
 /// Decodes under token masks.
@@ -138,6 +160,8 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
 
     async fn open(&self, request: &ChatRequest<'_>) -> Result<TokenMaskStream, EngineError> {
         let inner = self.source.begin(request.messages).map_err(|error| EngineError::Inside(Box::new(error)))?;
+        let estimated = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
+        let input = S::prompt_tokens(&inner).unwrap_or(estimated);
         let (sender, events) = mpsc::channel(64);
         let masks = self.masks.clone();
         let max_tokens = u64::from(request.max_tokens);
@@ -149,7 +173,6 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
         let warmest = request.temperature.map_or(self.options.temperature, |t| self.options.temperature.max(t.into()));
         let options = DecodeOptions { form, temperature: warmest, ..self.options };
         let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
-        let input = request.messages.iter().map(|message| message.text.len().div_ceil(4) as u64).sum();
         let done = tokio::task::spawn_blocking(move || {
             let decoded = decode(&masks, &spec, &mut streaming, options, &mut || chance.uniform())
                 .map_err(|error| EngineError::Inside(boxed(error)))?;
