@@ -447,15 +447,16 @@ fn weights_of(content: Content, reader: &mut (impl Read + Seek)) -> candle_core:
 mod tests {
     use std::time::{Duration, Instant};
 
-    use cuebook_decoding::mask::DecodeOptions;
+    use cuebook_decoding::mask::{DecodeOptions, Form};
     use cuebook_grammar::deadline::Deadline;
     use cuebook_grammar::planning::MessageRole;
     use cuebook_grammar::policy::Policy;
     use cuebook_grammar::sample;
-    use cuebook_grammar::seam::{PlanRequest, Planner};
+    use cuebook_grammar::seam::{IgnoreSteps, PlanRequest, Planner};
 
     use super::*;
-    use crate::converse::{Limits, ModelPlanner};
+    use crate::Prompts;
+    use crate::converse::ModelPlanner;
     use crate::engine::token_mask::TokenMask;
 
     const TEMPLATE: &str = "{%- for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' \
@@ -464,7 +465,7 @@ mod tests {
     const START: u32 = 256;
     const END: u32 = 257;
 
-    /// A file of a model with one layer and random weights, and changes to its metadata.
+    /// A file of a model with one layer and senseless weights, and changes to its metadata.
     fn model(changes: &[(&str, Value)]) -> tempfile::NamedTempFile {
         let visible: Vec<u8> = (0..=u8::MAX).filter(|b| matches!(b, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff)).collect();
         let mut tokens: Vec<String> = visible.iter().map(|byte| char::from(*byte).to_string()).collect();
@@ -510,7 +511,9 @@ mod tests {
             .into_iter()
             .map(|(name, shape)| {
                 let kind = if shape.len() == 1 { GgmlDType::F32 } else { GgmlDType::Q8_0 };
-                let tensor = Tensor::randn(0_f32, 1.0, shape, &Device::Cpu).unwrap();
+                let weight = |at: usize| (at as f32 * 12.9898 + shape.len() as f32).sin();
+                let weights: Vec<f32> = (0..shape.iter().product()).map(weight).collect();
+                let tensor = Tensor::from_vec(weights, shape, &Device::Cpu).unwrap();
                 (name, QTensor::quantize(&tensor, kind).unwrap())
             })
             .collect();
@@ -535,8 +538,8 @@ mod tests {
         let bytes: Vec<u8> = tokens.iter().flat_map(|token| local.vocabulary().token(*token)).copied().collect();
         let expected = format!("system\nPlan.\nuser\n{page}\nassistant\n");
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
-        assert_eq!(first, 1 + "system\nPlan.".len() - 1, "`cl` does not occur, and nothing else is merged");
-        // An unmergeable token of text, and the merged one.
+        assert_eq!(first, 1 + "system\nPlan.".len());
+        // `cl` is merged, `click` is not.
         assert!(tokens.contains(&258) && !tokens.contains(&259), "{tokens:?}");
     }
 
@@ -569,13 +572,13 @@ mod tests {
     async fn a_model_of_a_file_writes_valid_plans() {
         let local = LocalModel::open(model(&[]).path()).unwrap();
         let vocabulary = local.vocabulary().clone();
-        let options = DecodeOptions { temperature: 1.0, ..DecodeOptions::default() };
+        let options = DecodeOptions { temperature: 1.0, form: Form::Lines, ..DecodeOptions::default() };
         let engine = TokenMask::new(local, vocabulary).unwrap().with_options(options, 7);
-        let planner = ModelPlanner::new(engine).with_limits(Limits { output_tokens: 3_000, ..Limits::default() });
+        let planner = ModelPlanner::new(engine).with_prompts(Prompts::compact());
         let page = sample::page("textbox \"User\"\nbutton \"Go\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(60));
-        let reply = planner.plan(&PlanRequest::new("t", &page, &policy), &mut (), deadline).await;
+        let reply = planner.plan(&PlanRequest::new("t", &page, &policy), &mut IgnoreSteps, deadline).await;
         let reply = reply.unwrap_or_else(|error| panic!("{error:?}"));
         assert!(reply.drafts[0].steps.iter().all(|step| step.confidence.is_some()));
     }
