@@ -33,8 +33,8 @@ use crate::plan::Author;
 use crate::profile::Profile;
 use crate::render::excerpt;
 use crate::risk::RiskClass;
-use crate::step::RiskLevel;
-use crate::wire::{ShortText, words};
+use crate::step::{RiskLevel, Step};
+use crate::wire::{Probability, ShortText, words};
 
 use address::{is_metadata, is_private, is_private_ip};
 pub use file::{ActionEntry, BadPolicy, Otherwise, PolicyFile, Rate, Roots, VolatileParts};
@@ -244,6 +244,8 @@ pub struct Policy {
     volatile: VolatileParts,
     /// On each origin; absent: no limit.
     rate: Rate,
+    /// The confidence below which a step of a model is asked about.
+    ask_below: Option<Probability>,
     /// `true` if requests that may change something are denied.
     only_reads: bool,
     /// Origins that secrets are bound to, as far as they are known.
@@ -289,6 +291,7 @@ impl Policy {
             permissions: Vec::new(),
             volatile: VolatileParts { query: Vec::new(), body: Vec::new() },
             rate: Rate { steps_per_minute: None, total_steps_per_minute: None },
+            ask_below: None,
             only_reads: false,
             secrets: BTreeMap::new(),
         }
@@ -685,6 +688,19 @@ impl Policy {
             return Consent::Granted;
         }
         self.consent(class, origin, author, estimate)
+    }
+
+    /// Returns `true` if steps are judged by their confidence, which is measured when an answer is complete.
+    #[must_use]
+    pub const fn asks_by_confidence(&self) -> bool {
+        self.ask_below.is_some()
+    }
+
+    /// The risk of a step as its planner estimates it: high if it states less confidence than the policy asks for.
+    #[must_use]
+    pub(crate) fn estimate(&self, step: &Step) -> Option<RiskLevel> {
+        let is_doubtful = step.confidence.zip(self.ask_below).is_some_and(|(stated, least)| stated < least);
+        if is_doubtful { Some(RiskLevel::High) } else { step.estimated_risk }
     }
 
     /// The consent that entering text of another origin needs on `origin`: it counts as sending.

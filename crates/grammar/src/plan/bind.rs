@@ -247,7 +247,7 @@ impl Plan {
         }
         let accepted = observation.dialog.as_ref().filter(|_| matches!(step.action, Action::AcceptDialog(_)));
         let dialog = accepted.map(|dialog| dialog.message.clone());
-        let consent = self.policy.consent_to(&step.action, risk, &origin, author, step.estimated_risk);
+        let consent = self.policy.consent_to(&step.action, risk, &origin, author, self.policy.estimate(&step));
         Ok(BoundStep {
             policy: self.policy.clone(),
             plan_index: index,

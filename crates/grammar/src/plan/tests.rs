@@ -7,7 +7,7 @@ use crate::condition::Condition;
 use crate::id::{CandidateId, PageId, TargetRef};
 use crate::observation::{FrameSummary, Observation};
 use crate::plan::{Author, BoundTarget, Plan, PlanDraft, ViolationCode, Violations};
-use crate::policy::{Consent, Policy};
+use crate::policy::{Consent, Policy, PolicyFile};
 use crate::sample;
 
 fn candidate(id: &str, role: &str, name: &str, control: &str, more: &Value) -> Value {
@@ -471,6 +471,28 @@ fn a_model_restricts_itself_and_is_told_what_it_could_have_named() {
     assert!(unknown.message.starts_with("`c999` is no candidate; those for `select` are c3 "), "{unknown}");
     let wrong = to(json!(["shop.test"]), json!({ "type": "select", "targetRef": "c1", "option": "x" })).unwrap();
     assert!(wrong.message.starts_with("c1 ") && wrong.message.contains("; those for `select` are c3 "), "{wrong}");
+}
+
+#[test]
+fn a_doubtful_step_is_asked_about_where_the_policy_says_so() {
+    let consents = |least: Option<f64>, author| -> Vec<bool> {
+        let policy = Policy::default().starting_at("https://shop.test/").unwrap();
+        let file = PolicyFile::read(&json!({ "askBelow": least }).to_string()).unwrap();
+        let policy = policy.with_file(&file).unwrap();
+        let steps = [Some(0.0), Some(0.49), Some(0.5), None].map(|confidence| {
+            let mut step = json!({ "type": "scroll", "deltaY": 100 });
+            if let Some(confidence) = confidence {
+                step["confidence"] = json!(confidence);
+            }
+            step
+        });
+        let plan = PlanDraft::read_value(json!({ "version": "1.0", "steps": steps }), author).unwrap();
+        let plan = plan.check(&page(), &policy).unwrap();
+        (0..4).map(|index| *plan.bind(index, &page()).unwrap().consent() == Consent::Granted).collect()
+    };
+    assert_eq!(consents(Some(0.5), Author::Model), [false, false, true, true]);
+    assert_eq!(consents(None, Author::Model), [true; 4]);
+    assert_eq!(consents(Some(0.5), Author::Operator), [true; 4]);
 }
 
 #[test]

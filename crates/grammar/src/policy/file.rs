@@ -15,7 +15,7 @@ use crate::policy::outside::{BadCommand, CommandRule, words};
 use crate::policy::{
     BadAction, BadOriginRule, BadPermission, BadRequestRule, Gate, OriginRule, Policy, RegisteredAction, RequestEntry,
 };
-use crate::wire::{self, LongText, ReadError, ShortText, is_default};
+use crate::wire::{self, LongText, Probability, ReadError, ShortText, is_default};
 
 /// Treatment of origins and verbs that no list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -127,6 +127,10 @@ pub struct PolicyFile {
     /// How fast a run may be; as fast as the pages answer if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// A step of a model whose `confidence` is lower is asked about, as one that the model estimates as a high risk. Steps
+    /// without a confidence are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_below: Option<Probability>,
     /// The commands that `shell` may run, as words; a last word `*` lets further words follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<LongText>,
@@ -288,6 +292,10 @@ impl Policy {
             self.add_program(entry).map_err(|source| BadPolicy::Action { index, source })?;
         }
         self.gate = file.gate.or(self.gate);
+        // The stricter one; `Some` is more than `None`.
+        if file.ask_below > self.ask_below {
+            self.ask_below = file.ask_below;
+        }
         self.volatile.query.extend(file.volatile.query.iter().cloned());
         self.volatile.body.extend(file.volatile.body.iter().cloned());
         self.add_requests(&file.requests).map_err(|(index, source)| BadPolicy::Request { index, source })?;

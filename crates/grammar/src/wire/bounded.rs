@@ -184,6 +184,9 @@ bounded_integer! {
 #[serde(transparent)]
 pub struct Probability(f64);
 
+/// It is never NaN.
+impl Eq for Probability {}
+
 impl Probability {
     /// The nearest probability; 0 for NaN.
     #[must_use]

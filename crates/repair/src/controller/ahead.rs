@@ -108,11 +108,12 @@ impl<S: Seams> Controller<S> {
             return Ok(());
         }
         let steps = ahead.ran.iter().cloned().chain([ready.step.clone()]).collect();
+        let is_judged_later = run.request.policy.asks_by_confidence();
         let plan = PlanDraft::of(Author::Model, steps).check(observation, &run.request.policy).ok();
         // A call of a model in the middle of another one would take its number in the log.
         let may_ask = matches!(&ready.step.action, Action::Extract(extract) if extract.query.schema.is_some());
         let may = may_run_ahead(run.request.policy.profile(), &ready.step) && !(may_ask && self.budgets.fills > 0);
-        let Some(plan) = plan.filter(|_| may) else {
+        let Some(plan) = plan.filter(|_| may && !is_judged_later) else {
             ahead.is_held = true;
             return Ok(());
         };
