@@ -44,7 +44,7 @@ pub enum LocalError {
     /// The file cannot be opened.
     #[error("the model {} cannot be read", path.display())]
     File {
-        /// Path as given.
+        /// Path of the model, as given.
         path: PathBuf,
         /// I/O error from opening it.
         source: std::io::Error,
@@ -52,7 +52,7 @@ pub enum LocalError {
     /// The file is no GGUF file, or not a whole one.
     #[error("{} is no whole GGUF file; fetch it again", path.display())]
     Malformed {
-        /// Path as given.
+        /// Path of the model, as given.
         path: PathBuf,
         /// Error of the reader.
         source: candle_core::Error,
