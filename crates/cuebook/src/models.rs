@@ -5,7 +5,7 @@ use std::time::Duration;
 use cuebook_datalayer::{Run, RunDir};
 use cuebook_decoding::Caps;
 use cuebook_grammar::id::CredentialRef;
-use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::record::PlanningRecord;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_grammar::secret::Secret;
@@ -94,7 +94,9 @@ impl PlannerConfig {
     fn recorded(&self) -> Result<Recorded, PlannerConfigError> {
         let path = self.calls.as_deref().ok_or(PlannerConfigError::NoCalls)?;
         let run = Run::read(&RunDir::open(path)?.log_path())?;
-        let is_answer = |record: &PlanningRecord| !matches!(record.call.end, CallEnd::Failed { .. });
+        let is_answer = |record: &PlanningRecord| {
+            record.call.purpose != CallPurpose::Look && !matches!(record.call.end, CallEnd::Failed { .. })
+        };
         if !run.calls.iter().any(is_answer) {
             return Err(PlannerConfigError::NoAnswers(path.to_owned()));
         }

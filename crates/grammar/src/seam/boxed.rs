@@ -31,14 +31,16 @@ use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
 use crate::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::secret::Secret;
+use crate::vision::LookRequest;
 
 /// The error of a boxed layer. Displays and has the source of the error that it holds.
 pub struct BoxError(Box<dyn Error + Send + Sync>);
 
 impl BoxError {
-    /// Wraps the error of a layer.
+    /// Wraps the error of a layer. One that is boxed already stays as it is, so that [`get_ref`](Self::get_ref) finds it.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
-        Self(Box::new(error))
+        let error: Box<dyn Error + Send + Sync> = Box::new(error);
+        error.downcast::<Self>().map_or_else(Self, |boxed| *boxed)
     }
 
     /// The error that it holds, for `downcast_ref`.
@@ -134,6 +136,7 @@ boxed! {
     BoxedPlanner for Planner: Send Sync {
         fn plan([&], request: [&] PlanRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> PlanReply;
         fn fill([&], request: [&] FillRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> FillReply;
+        fn look([&], request: [&] LookRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> FillReply;
     }
     BoxedExecutor for Executor: Send {
         fn run_step(
