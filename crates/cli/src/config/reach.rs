@@ -102,6 +102,7 @@ const ROWS: &[(Reach, &[&str])] = {
                 "export.redact",
                 "export.rewrite",
                 "export.check",
+                "export.pictures",
                 "doctor.quick",
                 "doctor.fix",
             ],

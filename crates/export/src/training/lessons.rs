@@ -3,6 +3,7 @@
 use cuebook_decoding::read::read;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
@@ -13,6 +14,7 @@ use super::classes::{Class, classes};
 use super::story::Story;
 use super::{answer, is_redacted};
 use crate::candidates::by_ids;
+use crate::locating;
 use crate::source::{ExportEntry, Pages, RunSource};
 
 /// A request and the plan that answers it.
@@ -22,12 +24,14 @@ pub(super) struct TrainingExample {
     pub(super) classes: Vec<Class>,
     /// The first step of the plan; `None` for the end of the task.
     pub(super) step_index: Option<u32>,
+    /// The page before that step, if the run kept pictures.
+    pub(super) picture: Option<ArtifactRef>,
 }
 
 impl TrainingExample {
     fn of(request: String, draft: &PlanDraft, step_index: Option<u32>) -> Option<Self> {
         let answer = answer(draft)?;
-        Some(Self { request, answer, classes: classes(&draft.steps), step_index })
+        Some(Self { request, answer, classes: classes(&draft.steps), step_index, picture: None })
     }
 
     fn of_step(request: Option<String>, step: Step, step_index: Option<u32>) -> Option<Self> {
@@ -60,6 +64,8 @@ struct Planned {
     /// Its planner was given features of a picture, which the requests of its single steps lack.
     has_seen: bool,
     first: Option<u32>,
+    /// The page before the first step.
+    picture: Option<ArtifactRef>,
     ends_task: bool,
     /// The examples of its steps, one by one.
     steps: Vec<TrainingExample>,
@@ -77,6 +83,7 @@ impl Planned {
             is_redacted: false,
             has_seen: false,
             first: None,
+            picture: None,
             ends_task: false,
             steps: Vec::new(),
         }
@@ -85,7 +92,10 @@ impl Planned {
     fn note(&mut self, record: &StepRecord, step: Option<Step>, one: Option<TrainingExample>) {
         self.has_failed |= record.result != StepResult::Ok;
         self.is_redacted |= is_redacted(&record.action);
-        self.first.get_or_insert(record.step_index);
+        if self.first.is_none() {
+            self.first = Some(record.step_index);
+            self.picture = locating::before(record).cloned();
+        }
         self.count += 1;
         self.ran = self.ran.take().zip(step).map(|(ran, step)| [ran, vec![step]].concat());
         self.steps.extend(one);
@@ -115,6 +125,7 @@ impl Planned {
         };
         let whole = self.request.zip(draft.filter(|_| has_worked));
         let whole = whole.and_then(|(request, draft)| TrainingExample::of(request, &draft, self.first));
+        let whole = whole.map(|whole| TrainingExample { picture: self.picture, ..whole });
         let alone = if self.has_seen { Vec::new() } else { self.steps };
         whole.map_or(alone, |whole| vec![whole])
     }
@@ -184,6 +195,7 @@ impl Lessons {
         let worked = step.clone().filter(|_| record.result == StepResult::Ok);
         let request = page.filter(|_| worked.is_some()).and_then(|page| self.request(page, &[]));
         let one = worked.and_then(|step| TrainingExample::of_step(request, step, Some(record.step_index)));
+        let one = one.map(|one| TrainingExample { picture: locating::before(record).cloned(), ..one });
         match &mut self.open {
             Some(open) => open.note(record, step, one),
             None => taken.extend(one),
