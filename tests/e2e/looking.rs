@@ -72,7 +72,7 @@ fn presses(request: &Request) -> Play {
     Dialect::Ollama.saying(&Dialect::Ollama.plan(&[step]))
 }
 
-/// What a model says of the page: the icon, the words of the button, and a bar that is no candidate.
+/// The answer of the model that looks: the icon, the words of the button, and a bar that is no candidate.
 fn sights() -> String {
     json!({ "features": [
         { "label": "Search", "kind": "icon", "box": [202, 22, 238, 58], "confidence": 88 },

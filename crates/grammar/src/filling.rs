@@ -53,7 +53,7 @@ pub struct Column {
     pub about: String,
 }
 
-/// The answer to a [`FillRequest`], or to a [`LookRequest`](crate::vision::LookRequest).
+/// The answer to a [`FillRequest`], or to a request to look at a picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FillReply {
     /// An object whose members the request states; null if there is no answer.

@@ -175,7 +175,7 @@ pub struct Visual {
     /// `image/png` or another type; absent without a picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// What a vision model found on the picture, at most 60 things. Since 1.4.
+    /// Things that a vision model found on the picture, at most 60. Since 1.4.
     #[serde(rename = "visionFeatures", default, skip_serializing_if = "Vec::is_empty")]
     pub vision_features: Vec<VisionFeature>,
 }

@@ -32,7 +32,7 @@ use crate::record::{CaseRun, EventRecord, PlanningRecord, RecordedTarget, RunEnd
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
-use crate::vision::{LookRequest, VisionFeature};
+use crate::vision::VisionFeature;
 use crate::wire::words;
 
 /// A future on the heap.
@@ -331,6 +331,13 @@ pub struct Image {
     pub media_type: String,
     /// Bytes of the encoded picture.
     pub bytes: Vec<u8>,
+}
+
+/// A picture to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct LookRequest<'a> {
+    /// Picture of the viewport.
+    pub image: &'a Image,
 }
 
 /// Receives steps while a plan is still being written.

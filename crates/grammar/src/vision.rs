@@ -16,7 +16,6 @@ use crate::geometry::{Point, Rect};
 use crate::id::CandidateId;
 use crate::observation::Observation;
 use crate::render::{one_line, quoted};
-use crate::seam::Image;
 
 /// The most features of a picture that are kept: the first ones.
 pub const MAX_FEATURES: usize = 60;
@@ -26,13 +25,6 @@ pub const MAX_LABEL: usize = 100;
 
 /// A candidate is at least this share of a feature whose centre it holds: what is larger lies around it.
 const LEAST_SHARE: f64 = 0.25;
-
-/// A picture to look at.
-#[derive(Clone, Copy, Debug)]
-pub struct LookRequest<'a> {
-    /// Picture of the viewport.
-    pub image: &'a Image,
-}
 
 /// Something that a vision model found on a picture of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,7 +60,7 @@ pub enum FeatureKind {
     Icon,
     /// A photo or a drawing.
     Image,
-    /// Words to read.
+    /// Words that are there to be read.
     Text,
     /// A field, box, switch or list to fill in.
     Field,

@@ -8,8 +8,8 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::render::with_sources;
-use cuebook_grammar::seam::{Image, PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook_grammar::vision::{LookRequest, VisionFeature, features};
+use cuebook_grammar::seam::{Image, LookRequest, PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::vision::{VisionFeature, features};
 use serde_json::Value;
 
 use crate::pointing;

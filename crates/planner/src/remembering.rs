@@ -2,8 +2,7 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
-use cuebook_grammar::seam::{PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook_grammar::vision::LookRequest;
+use cuebook_grammar::seam::{LookRequest, PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
 
 /// The most plans that are shown with a request.
 const SHOWN: usize = 3;

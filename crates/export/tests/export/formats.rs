@@ -231,6 +231,30 @@ fn what_a_planner_knew_and_the_log_does_not_is_in_no_example() {
 }
 
 #[test]
+fn features_of_a_picture_are_in_the_request_that_had_them() {
+    let feature = json!({ "label": "Magnifier", "kind": "icon", "center": { "x": 420.0, "y": 400.0 },
+        "box": { "x": 410.0, "y": 390.0, "width": 20.0, "height": 20.0 } });
+    let examples = |planned: usize| {
+        examples_of(|mut entry| {
+            if entry["entry"] == "planning" {
+                entry["call"]["features"] = json!([feature]);
+                entry["call"]["end"] = json!("accepted");
+                entry["call"]["output"] = json!("type(c1,\"ann\")");
+            } else if entry["entry"] == "commit" && entry["stepIndex"].as_u64() >= Some(planned as u64) {
+                entry.as_object_mut().unwrap().remove("planning");
+                entry.as_object_mut().unwrap().remove("planId");
+            }
+            entry
+        })
+    };
+    let one = examples(1);
+    assert!(said(&one[0])[1].contains("\nSeen:\nicon \"Magnifier\" at (420, 400)\nNext:"), "{}", said(&one[0])[1]);
+    assert!(!said(&one[1])[1].contains("Seen:"), "another request, without them");
+    // Steps of a plan that failed in part are no examples: their own requests would lack what it was made from.
+    assert_eq!(examples(9), Vec::<Value>::new());
+}
+
+#[test]
 fn a_repair_is_a_preference() {
     let (_runs, files) = exported(Format::Preferences, Redaction::None);
     let pairs = lines(&files, "preferences.jsonl");

@@ -19,8 +19,8 @@ use std::fmt;
 pub use super::BoxFuture;
 use super::{
     ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding,
-    Finished, Image, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase,
-    RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
+    Finished, Image, LookRequest, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget,
+    RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
 use crate::filling::{FillReply, FillRequest};
@@ -31,7 +31,6 @@ use crate::plan::BoundStep;
 use crate::policy::RegisteredAction;
 use crate::record::{EventRecord, PlanningRecord, RunEnd, RunHeader, StepIntent, StepRecord};
 use crate::secret::Secret;
-use crate::vision::LookRequest;
 
 /// The error of a boxed layer. Displays and has the source of the error that it holds.
 pub struct BoxError(Box<dyn Error + Send + Sync>);

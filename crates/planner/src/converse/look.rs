@@ -5,8 +5,7 @@ use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::FillReply;
 use cuebook_grammar::planning::{CallEnd, CallPurpose, MessageRole};
 use cuebook_grammar::report::Usage;
-use cuebook_grammar::seam::PlanSink;
-use cuebook_grammar::vision::LookRequest;
+use cuebook_grammar::seam::{LookRequest, PlanSink};
 use serde_json::Value;
 
 use super::chat::{ChatEngine, ChatMessage, Dialect};
@@ -19,7 +18,7 @@ use crate::pointing;
 const SYSTEM: &str = include_str!("../../prompts/features.txt");
 
 impl<E: ChatEngine> ModelPlanner<E> {
-    /// What a failed call cost counts, so its failure is a note.
+    /// A failure is the note of the reply, which counts the tokens of the failed call.
     pub(super) async fn list(
         &self,
         request: &LookRequest<'_>,

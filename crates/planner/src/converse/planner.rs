@@ -13,8 +13,7 @@ use cuebook_grammar::planner_input::PlannerInput;
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::Usage;
-use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
-use cuebook_grammar::vision::LookRequest;
+use cuebook_grammar::seam::{LookRequest, PlanReply, PlanRequest, PlanSink, Planner};
 use tokio::time::Instant;
 
 use super::chat::{Beam, ChatEngine, ChatMessage, Dialect, EngineError};

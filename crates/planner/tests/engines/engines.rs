@@ -2,9 +2,8 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
-use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};
+use cuebook_grammar::seam::{LookRequest, PlanReply, PlanRequest, PlanSink, Planner as _};
 use cuebook_grammar::secret::Secret;
-use cuebook_grammar::vision::LookRequest;
 use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode, OpenAiResponses};
 
 use crate::servers::Dialect;

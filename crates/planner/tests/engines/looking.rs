@@ -1,4 +1,4 @@
-//! What a picture shows: one call with the picture, constrained as a plan is, and plans that are made with the answer.
+//! Pictures that are described: one call with the picture, constrained as a plan is, and plans made with the answer.
 
 use std::time::Duration;
 
@@ -6,8 +6,7 @@ use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::policy::Policy;
-use cuebook_grammar::seam::{Image, PlanRequest, Planner as _};
-use cuebook_grammar::vision::LookRequest;
+use cuebook_grammar::seam::{Image, LookRequest, PlanRequest, Planner as _};
 use cuebook_planner::{Looking, ModelPlanner, Ollama};
 use serde_json::{Value, json};
 
@@ -88,7 +87,7 @@ fn placed() -> Observation {
 }
 
 fn model(server: &Server) -> ModelPlanner<Ollama> {
-    ModelPlanner::new(Ollama::new(&server.origin(), "tiny").unwrap())
+    ModelPlanner::new(Ollama::new(&server.origin(), "tiny").expect("an address"))
 }
 
 #[tokio::test]
