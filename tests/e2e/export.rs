@@ -215,6 +215,15 @@ fn an_export_names_its_redaction_or_is_refused() -> Result<()> {
             ensure!(!found("user@example.com") && !found("PNG"), "{format}: {name}");
         }
     }
+    for (format, redaction) in [("har", "none"), ("sft", "strict")] {
+        let (out, refused) = recorded.export(format, &["--redact", redaction, "--pictures"])?;
+        assert_eq!((refused.code, &refused.json()?["error"]["code"]), (2, &json!("usage")), "{format}");
+        ensure!(
+            refused.stderr.contains("--pictures needs") || refused.stdout.contains("--pictures needs"),
+            "{refused:?}"
+        );
+        ensure!(format != "har" || !out.exists(), "{format}");
+    }
     let (out, first) = recorded.export("har", &["--redact", "none"])?;
     ensure!(first.code == 0, "{first:?}");
     let runs = text(recorded.shop.runs())?;

@@ -23,6 +23,7 @@ mod identity;
 mod kept;
 mod known_plans;
 mod login;
+mod looking;
 mod mcp;
 mod mcp_http;
 mod mcp_suite;

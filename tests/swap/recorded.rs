@@ -198,6 +198,7 @@ impl Planner for Failing {
                 attempts: 3,
                 end,
                 others: Vec::new(),
+                features: Vec::new(),
             });
         }
         let Some(interrupt) = &self.hangs else { return Err(Overloaded) };

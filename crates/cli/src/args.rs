@@ -723,6 +723,9 @@ pub(crate) struct ExportArgs {
     /// Remove an export that is there, and make it again
     #[arg(long)]
     pub(crate) rewrite: bool,
+    /// With --to sft or hf: chats for models that see, with the picture of the page in each request; runs need --record
+    #[arg(long)]
+    pub(crate) pictures: bool,
     /// With --to sft or hf: fail if a class of steps has no example
     #[arg(long)]
     pub(crate) check: bool,

@@ -5,7 +5,8 @@ use std::path::Path;
 use cuebook::{Detected, Engine, PlannerConfig, PlannerConfigError, PromptSource};
 use cuebook_grammar::deadline::millis;
 use cuebook_grammar::report::ErrorCode;
-use cuebook_planner::OpenAiMode;
+use cuebook_grammar::seam::boxed::BoxedPlanner;
+use cuebook_planner::{Looking, OpenAiMode};
 
 use crate::args::{EngineArgs, PlannerArg};
 use crate::exit::{Output, Refusal};
@@ -37,7 +38,17 @@ pub(crate) async fn planner(
         let message = format!("{flag} needs a planner with a model, and `{}` has none", config.engine.as_str());
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
+    let looker = looker(args)?;
+    if looker.is_some() && !config.engine.takes_pictures() {
+        let engine = config.engine.as_str();
+        let message = format!("--vision-features needs a planner with a model or a program, and `{engine}` has none");
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
     let points = config.mode.is_some_and(OpenAiMode::points);
+    if points && looker.is_some() {
+        let message = "a model that points sees the picture itself: --vision-features is for those that do not";
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
     if points && !args.vision {
         let message = "a model that points at a picture needs --vision, the consent to send pictures to its server";
         return Err(Refusal::invalid(ErrorCode::Usage, message));
@@ -55,12 +66,49 @@ pub(crate) async fn planner(
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let planner = config.planner().map_err(refusal)?;
+    let planner = looking(planner, looker, args);
     // A recording has what its model was asked to mend.
     let mends =
         matches!(config.engine, Engine::Ollama | Engine::OpenAi | Engine::Anthropic | Engine::Local | Engine::Recorded);
     let mut planner = AnyPlanner::advised(planner, advice(&config));
     planner.mends = mends;
     Ok(planner)
+}
+
+/// The model that lists what pictures show, if `--vision-features` names one.
+pub(crate) fn looker(args: &EngineArgs) -> Result<Option<Box<dyn BoxedPlanner>>, Refusal> {
+    let Some(engine) = args.vision_features else { return Ok(None) };
+    let mut config = PlannerConfig::new(engine);
+    config.model.clone_from(&args.vision_model);
+    config.base_url.clone_from(&args.vision_base_url);
+    config.api_key_env.clone_from(&args.vision_api_key_env);
+    config.run_tokens = Some(args.run_tokens);
+    config.plan_timeout_ms = Some(millis(args.plan_timeout));
+    if config.model.is_none() && engine == Engine::Ollama {
+        let message = "--vision-features needs a model that sees: use --vision-model NAME, such as qwen2.5vl:7b";
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
+    config.planner().map(Some).map_err(|error| {
+        let mut refused = refusal(error);
+        refused.error.message = format!("--vision-features: {}", vision_words(&refused.error.message));
+        refused
+    })
+}
+
+/// A remedy with the flags of the model that looks.
+fn vision_words(message: &str) -> String {
+    message.replace("--model", "--vision-model").replace("--base-url", "--vision-base-url")
+}
+
+/// The planner, with what the other model lists of pictures. Without `--vision`, it gets no picture itself.
+pub(crate) fn looking(
+    planner: Box<dyn BoxedPlanner>,
+    looker: Option<Box<dyn BoxedPlanner>>,
+    args: &EngineArgs,
+) -> Box<dyn BoxedPlanner> {
+    let Some(looker) = looker else { return planner };
+    let looking = Looking::new(planner, looker);
+    Box::new(if args.vision || args.vision_after_failure { looking } else { looking.in_words() })
 }
 
 /// The planner of `--planner` with the settings of the flags. Which one `auto` is, is not detected yet.

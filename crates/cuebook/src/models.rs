@@ -11,7 +11,7 @@ use cuebook_decoding::Caps;
 #[cfg(feature = "local")]
 use cuebook_decoding::mask::{DecodeOptions, Form};
 use cuebook_grammar::id::CredentialRef;
-use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::record::PlanningRecord;
 use cuebook_grammar::seam::boxed::BoxedPlanner;
 use cuebook_grammar::secret::Secret;
@@ -123,7 +123,9 @@ impl PlannerConfig {
     fn recorded(&self) -> Result<Recorded, PlannerConfigError> {
         let path = self.calls.as_deref().ok_or(PlannerConfigError::NoCalls)?;
         let run = Run::read(&RunDir::open(path)?.log_path())?;
-        let is_answer = |record: &PlanningRecord| !matches!(record.call.end, CallEnd::Failed { .. });
+        let is_answer = |record: &PlanningRecord| {
+            record.call.purpose != CallPurpose::Look && !matches!(record.call.end, CallEnd::Failed { .. })
+        };
         if !run.calls.iter().any(is_answer) {
             return Err(PlannerConfigError::NoAnswers(path.to_owned()));
         }

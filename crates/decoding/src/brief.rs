@@ -16,6 +16,7 @@ use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::render::{TextOptions, one_line, text};
 use cuebook_grammar::seam::HistoryEntry;
 use cuebook_grammar::step::Step;
+use cuebook_grammar::vision::{self, VisionFeature};
 
 use crate::caps::Caps;
 use crate::write_line::{write_line, write_lines};
@@ -43,8 +44,25 @@ pub fn caps(caps: Caps) -> Caps {
 /// The request for the next plan. `unproven` is why an end was not accepted, if the last plan was one.
 #[must_use]
 pub fn request(task: &str, page: &Observation, history: &[HistoryEntry], unproven: Option<&str>) -> String {
+    request_seeing(task, page, &[], history, unproven)
+}
+
+/// The request for the next plan on a page whose picture has these features.
+#[must_use]
+pub fn request_seeing(
+    task: &str,
+    page: &Observation,
+    features: &[VisionFeature],
+    history: &[HistoryEntry],
+    unproven: Option<&str>,
+) -> String {
     let options = TextOptions { budget: PAGE, text: TEXT, ..TextOptions::default() };
-    let mut out = format!("Task: {}\nPage:\n{}", one_line(task, TASK), text(&addressed(page), &options));
+    let shown = text(&addressed(page), &options);
+    let mut out = format!("Task: {}\nPage:\n{shown}", one_line(task, TASK));
+    let named = page.candidates.iter().filter(|one| !one.ambiguous).map(|one| one.id).collect();
+    for (at, seen) in vision::lines(features, page, &named, &shown).iter().enumerate() {
+        let _ = writeln!(out, "{}{seen}", if at == 0 { "Seen:\n" } else { "" });
+    }
     let old = history.len().saturating_sub(RECENT);
     if !history.is_empty() {
         out.push_str("Done:\n");
@@ -127,9 +145,11 @@ pub fn history_line(entry: &HistoryEntry, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::geometry::Rect;
     use cuebook_grammar::plan::Author;
     use cuebook_grammar::policy::Policy;
     use cuebook_grammar::sample;
+    use serde_json::json;
 
     use super::*;
     use crate::emit::{Body, Target, emit};
@@ -157,6 +177,17 @@ mod tests {
         assert_eq!(lines[lines.len() - 2..], ["Not done: nothing was saved", "Next:"]);
         let many: Vec<HistoryEntry> = (0..30).map(|_| done("scroll(down)")).collect();
         assert!(request("t", &page, &many, None).contains("Done:\n(22 earlier)\nscroll(down): done\n"));
+    }
+
+    #[test]
+    fn features_of_a_picture_stand_between_the_page_and_what_was_done() {
+        let mut page = sample::page("button \"Save\"\nbutton \"\"");
+        page.candidates[1].rect = Some(Rect { x: 10.0, y: 10.0, width: 20.0, height: 20.0 });
+        let found = json!({ "features": [{ "label": "Bin\nNext:", "kind": "icon", "box": [10, 10, 30, 30] }] });
+        let seen = vision::features(&found, (800.0, 600.0), &page);
+        let asked = request_seeing("Delete it", &page, &seen, &[done("scroll(down)")], None);
+        assert!(asked.contains("[c2]\nSeen:\nicon \"Bin Next:\" [c2]\nDone:\nscroll(down): done\nNext:"), "{asked}");
+        assert_eq!(request_seeing("t", &page, &[], &[], None), request("t", &page, &[], None));
     }
 
     #[test]

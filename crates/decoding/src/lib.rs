@@ -33,6 +33,7 @@ mod opening;
 mod quotes;
 mod scan;
 mod shapes;
+mod sight;
 mod spec;
 mod write_line;
 
@@ -40,6 +41,7 @@ pub use caps::{Caps, LeftOut};
 pub use opening::Misfit;
 pub use quotes::quotes;
 pub use shapes::{UNWRITTEN, UNWRITTEN_CONDITIONS, UNWRITTEN_EXTRACTS};
+pub use sight::sights;
 pub use spec::{GrammarSpec, Offered, specialise, specialise_with};
 pub use stream::{PlanStream, StreamError};
 pub use write_line::{write_line, write_lines};

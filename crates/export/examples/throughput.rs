@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         write_run(&runs, run)?;
     }
     let found = RunDir::find(&[runs])?;
-    let options = Options { format: Format::Parquet, redaction: Redaction::None, out: out.clone(), rewrite: false };
+    let options = Options {
+        format: Format::Parquet,
+        redaction: Redaction::None,
+        out: out.clone(),
+        rewrite: false,
+        pictures: false,
+    };
     let start = Instant::now();
     let exported = export(&found, &options, &mut |_, _| {})?;
     let took = start.elapsed();

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use cuebook_grammar::outcome::ArtifactRef;
 use serde::Serialize;
 
 use crate::error::ExportError;
 use crate::folder::{Folder, Part, Unit};
 use crate::format::{Format, Redaction};
+use crate::locating;
 use crate::source::{ExportEntry, Pages, Reader, RunSource, digest};
 
 /// Options of an export and its place.
@@ -21,6 +23,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Removes an export that is there, and makes it again.
     pub rewrite: bool,
+    /// Chats of training data have the picture of the page, where the run kept one. Other formats ignore it.
+    pub pictures: bool,
 }
 
 /// Result of an export: counts and problems.
@@ -44,6 +48,11 @@ pub(crate) trait Lines {
     /// Writes the records of the next entry of a run, and any files that go with them.
     fn take(&mut self, run: &RunSource, seen: ExportEntry, pages: &Pages, out: &mut Out<'_>)
     -> Result<(), ExportError>;
+
+    /// Distinguishes exports of the same runs that differ by an option; empty for the usual one.
+    fn variant(&self) -> &'static str {
+        ""
+    }
 
     /// Writes the records that remain at the end of a run.
     fn end(&mut self, _run: &RunSource, _out: &mut Out<'_>) -> Result<(), ExportError> {
@@ -86,6 +95,22 @@ impl Out<'_> {
     /// Returns the redaction that says which data is removed.
     pub(crate) const fn redaction(&self) -> Redaction {
         self.redaction
+    }
+
+    /// Copies a picture of a run into a folder, by its digest. Returns its path; `None` if it cannot be read or the
+    /// redaction removes it.
+    pub(crate) fn picture(
+        &mut self,
+        run: &RunSource,
+        picture: &ArtifactRef,
+        folder: &str,
+    ) -> Result<Option<String>, ExportError> {
+        let kept = Some(picture).filter(|_| self.redaction == Redaction::None);
+        let Some(bytes) = kept.and_then(|picture| run.picture(picture)) else { return Ok(None) };
+        // The digest was compared with the content, so it is a plain name.
+        let name = format!("{folder}/{}.{}", picture.sha256, locating::extension(&picture.media_type));
+        self.file(&name, &bytes)?;
+        Ok(Some(name))
     }
 
     /// Another file, written once. `name` is of plain parts.
@@ -145,7 +170,8 @@ impl Job<'_> {
 
     /// One file of lines for all runs.
     pub(crate) fn lines(&mut self, runs: &[RunSource], name: &str, format: &mut dyn Lines) -> Result<(), ExportError> {
-        let unit = Unit { name: name.to_owned(), inputs: inputs(runs), ..Unit::default() };
+        let inputs = inputs(runs) + format.variant();
+        let unit = Unit { name: name.to_owned(), inputs, ..Unit::default() };
         if self.is_kept(&unit, runs.len()) {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::locator::{ByRole, ByTestId, Locator, Strategy};
+use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::record::{RecordedTarget, StepRecord};
 use cuebook_grammar::text_match::TextPattern;
 use cuebook_grammar::wire::ShortText;
@@ -40,6 +41,11 @@ pub(crate) fn target(record: &StepRecord, target: &TargetRef) -> String {
         Some(RecordedTarget::Declared(locator)) => locator.to_string(),
         None => target.to_string(),
     }
+}
+
+/// The picture of the page before the step.
+pub(crate) fn before(record: &StepRecord) -> Option<&ArtifactRef> {
+    record.artifacts.iter().find(|one| one.kind == "screenshotBefore")
 }
 
 /// The extension of a picture.

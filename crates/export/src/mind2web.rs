@@ -15,7 +15,6 @@ use url::Url;
 
 use crate::candidates::candidate;
 use crate::error::ExportError;
-use crate::format::Redaction;
 use crate::job::{Lines, Out};
 use crate::locating;
 use crate::source::{ExportEntry, Pages, RunSource};
@@ -173,14 +172,5 @@ fn entry(candidate: &Candidate, is_target: bool) -> Entry {
 
 /// The picture of the page before the step, copied next to the rows.
 fn screenshot(run: &RunSource, record: &StepRecord, out: &mut Out<'_>) -> Result<Option<String>, ExportError> {
-    let is_wanted = out.redaction() == Redaction::None;
-    let picture = record.artifacts.iter().find(|one| is_wanted && one.kind == "screenshotBefore");
-    let Some((picture, bytes)) = picture.and_then(|picture| Some((picture, run.picture(picture)?))) else {
-        return Ok(None);
-    };
-    let extension = locating::extension(&picture.media_type);
-    // The digest was compared with the content, so it is a plain name.
-    let name = format!("screenshots/{}.{extension}", picture.sha256);
-    out.file(&name, &bytes)?;
-    Ok(Some(name))
+    locating::before(record).map_or(Ok(None), |picture| out.picture(run, picture, "screenshots"))
 }

@@ -24,6 +24,7 @@ const WORDS: &[&str] = &[
     "browser",
     "button",
     "came",
+    "candidate",
     "cause",
     "challenge",
     "changed",
@@ -177,8 +178,10 @@ fn url(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use cuebook_grammar::arbitrary;
+    use cuebook_grammar::id::CandidateId;
     use cuebook_grammar::sample::page;
     use cuebook_grammar::step::Step;
+    use cuebook_grammar::vision::VisionFeature;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -242,6 +245,16 @@ mod tests {
         assert_eq!(roles(&kept), roles(&seen));
         assert_eq!(kept.candidates[0].test_id.as_deref(), Some("search"));
         assert!(kept.candidates[0].states.required);
+    }
+
+    #[test]
+    fn features_of_a_picture_keep_their_places_and_no_words() {
+        let feature = json!({ "label": "Ann", "kind": "icon", "box": { "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0 },
+            "center": { "x": 2.5, "y": 4.0 }, "confidence": 0.5, "candidate": "c7" });
+        let mut value = json!({ "features": [feature] });
+        strict(&mut value, "");
+        let kept: VisionFeature = serde_json::from_value(value["features"][0].clone()).unwrap();
+        assert_eq!((kept.label.as_str(), kept.candidate), (MASK, Some(CandidateId(7))));
     }
 
     #[test]

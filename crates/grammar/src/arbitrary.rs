@@ -37,6 +37,7 @@ use crate::secret::{DigestKey, FactText, WireText};
 use crate::step::{RiskLevel, Step};
 use crate::text_match::{Pattern, TextPattern};
 use crate::verdict::Verdict;
+use crate::vision::{FeatureKind, VisionFeature};
 use crate::wire::{Bounded, Probability};
 
 /// Enums without fields, by their variants: one that is not listed does not compile.
@@ -161,12 +162,13 @@ fn version(own: &'static str) -> Just<String> {
 
 enums! {
     Aspect: Text Value Name States Box;
-    CallPurpose: Plan Repair Reformulate Fill;
+    CallPurpose: Plan Repair Reformulate Fill Look;
     ControlKind: Plain Text Password Multiline RichText Number Range DateTime Color File Select Check;
     DialogKind: Alert Confirm Prompt BeforeUnload;
     Direction: Up Down Left Right Top Bottom;
     DownloadEnd: Completed Canceled;
     EffectClass: ReadOnly Idempotent Reversible Destructive;
+    FeatureKind: Button Link Icon Image Text Field Chart Other;
     MessageRole: System User Assistant Tool;
     Modifier: Alt Control Meta Shift ControlOrMeta;
     MouseButton: Left Middle Right;
@@ -275,9 +277,10 @@ structs! {
     PlanningRecord { schema_version = version(RECORD_VERSION), run_id, planning_index, ts_ms, observation, call, }
     PlanningCall {
         engine, model, purpose, input, output, reasoning, confidence, input_tokens, output_tokens, latency_ms,
-        first_step_ms, attempts, end, others,
+        first_step_ms, attempts, end, others, features,
     }
     OtherDraft { output, end, }
+    VisionFeature { label, kind, rect, center, confidence, candidate, }
     PromptMessage { role, text, }
     StepReport {
         index, plan_index, origin, action, result, failure, data, pre, post, effects, no_observed_effect, repairs,

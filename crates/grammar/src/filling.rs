@@ -53,10 +53,10 @@ pub struct Column {
     pub about: String,
 }
 
-/// The answer to a [`FillRequest`].
+/// The answer to a [`FillRequest`], or to a request to look at a picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FillReply {
-    /// An object whose members are the keys of the request; null if there is no answer.
+    /// An object whose members the request states; null if there is no answer.
     pub answer: Value,
     /// Why there is no answer.
     pub note: Option<String>,

@@ -59,6 +59,7 @@ pub mod record;
 pub mod render;
 pub mod report;
 pub mod seam;
+pub mod vision;
 
 pub use handled::Delivery;
 pub use schema::{Document, schema_of};

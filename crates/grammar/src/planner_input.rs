@@ -6,7 +6,7 @@
 //! Invariants:
 //! - It states what a model's prompt states, and no more: no secret, only the names of secrets; nothing that a
 //!   redactor or the page modeler took out.
-//! - The texts of a page are data. They are in `context.page`, `history`, `failure` and `memory.plans`.
+//! - The texts of a page are data. They are in `context.page`, `context.visual`, `history`, `failure` and `memory.plans`.
 
 use std::sync::LazyLock;
 
@@ -32,10 +32,11 @@ use crate::risk::RiskClass;
 use crate::role::Role;
 use crate::seam::{Exemplar, HistoryEntry, PlanRequest, Stuck};
 use crate::step::{RiskLevel, Step};
+use crate::vision::VisionFeature;
 
 /// The version of the document. The major version is raised when an older reader would misread it, the minor version
 /// when a member is added.
-pub const PLANNER_INPUT_VERSION: &str = "1.3";
+pub const PLANNER_INPUT_VERSION: &str = "1.4";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, PLANNER_INPUT_VERSION)
@@ -44,7 +45,7 @@ fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The input of a planner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannerInput {
-    /// The version of this document: `1.3`. A later minor version may have further members.
+    /// The version of this document: `1.4`. A later minor version may have further members.
     #[serde(deserialize_with = "readable")]
     #[schemars(regex(pattern = r"^1\.[0-9]+$"))]
     pub schema_version: String,
@@ -127,7 +128,7 @@ impl TestCase {
 pub struct PlannerContext {
     /// The page that is open.
     pub page: PlannerPage,
-    /// The picture of the page, where the user allowed one.
+    /// The picture of the page and its features, where the user allowed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visual: Option<Visual>,
 }
@@ -165,13 +166,18 @@ pub struct Interactable {
     pub candidate: Candidate,
 }
 
-/// A picture of a page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A picture of a page, and what a vision model found on it. At least one of the two is there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Visual {
-    /// The bytes, in Base64.
-    pub screenshot: String,
-    /// `image/png` or another type.
-    pub media_type: String,
+    /// The bytes, in Base64; absent if the planner gets the features alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screenshot: Option<String>,
+    /// `image/png` or another type; absent without a picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// Things that a vision model found on the picture, at most 60. Since 1.4.
+    #[serde(rename = "visionFeatures", default, skip_serializing_if = "Vec::is_empty")]
+    pub vision_features: Vec<VisionFeature>,
 }
 
 /// A tool that a step may name.
@@ -265,8 +271,8 @@ pub enum StuckWord {
 }
 
 impl PlannerInput {
-    /// The document of a request, without pictures: whoever sends it adds [`PlannerContext::visual`] where the user
-    /// allowed one. Costs a copy of the observation and about 45 KB of tools.
+    /// The document of a request, without pictures: whoever sends it adds them to [`PlannerContext::visual`] where the
+    /// user allowed them. Costs a copy of the observation and about 45 KB of tools.
     ///
     /// ```
     /// use cuebook_grammar::{id::PageId, observation::Observation, planner_input::PlannerInput, policy::Policy};
@@ -283,7 +289,11 @@ impl PlannerInput {
             schema_version: PLANNER_INPUT_VERSION.to_owned(),
             goal: request.task.to_owned(),
             test_case: request.case.map(TestCase::of),
-            context: PlannerContext { page: PlannerPage::of(request.observation), visual: None },
+            context: PlannerContext {
+                page: PlannerPage::of(request.observation),
+                visual: (!request.features.is_empty())
+                    .then(|| Visual { vision_features: request.features.to_vec(), ..Visual::default() }),
+            },
             capability_profile: request.policy.profile(),
             tool_catalog: tools(request.policy),
             history: request.history.iter().map(PastStep::of).collect(),
@@ -485,6 +495,7 @@ mod tests {
     use crate::sample;
     use crate::seam::RemainingBudget;
     use crate::verdict::Verdict;
+    use crate::vision;
     use crate::wire::{self, ShortText};
 
     /// A request with something in every member.
@@ -521,8 +532,11 @@ mod tests {
             priority: Some("critical".to_owned()),
             expect: vec!["the URL matches \"/home\"".to_owned()],
         };
+        let found = json!({ "features": [{ "label": "Magnifier", "kind": "icon", "box": [8, 8, 24, 24] }] });
+        let features = vision::features(&found, (800.0, 600.0), &page);
         let request = PlanRequest {
             history: &history,
+            features: &features,
             failure: Some(&failure),
             exemplars: &exemplars,
             stuck: Stuck::Stop,
@@ -551,7 +565,7 @@ mod tests {
         // Schemas of tools are judged below; here they would hide the rest.
         input.tool_catalog.retain(|tool| matches!(tool.name.as_str(), "click" | "finish" | "remind"));
         let text = format!("{}\n", serde_json::to_string_pretty(&input).unwrap());
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.3.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/planner-input-1.4.json");
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")).unwrap();
             std::fs::write(path, &text).unwrap();
@@ -561,7 +575,7 @@ mod tests {
         assert_eq!(wire::read::<PlannerInput>(wire::parse(&text).unwrap()).unwrap(), input);
         let validator = jsonschema::draft202012::new(&crate::schema_of(crate::Document::PlannerInput)).unwrap();
         assert!(validator.is_valid(&serde_json::to_value(document()).unwrap()));
-        let other = text.replace("\"schema_version\": \"1.3\"", "\"schema_version\": \"2.0\"");
+        let other = text.replace("\"schema_version\": \"1.4\"", "\"schema_version\": \"2.0\"");
         let error = wire::read::<PlannerInput>(wire::parse(&other).unwrap()).unwrap_err();
         assert!(error.message.contains("version `2.0` cannot be read, only 1.x"), "{error}");
     }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Violation;
+use crate::vision::{MAX_FEATURES, VisionFeature};
 
 /// The most characters of one text of a call that a record keeps.
 pub const MAX_CALL_TEXT: usize = 200_000;
@@ -28,6 +29,16 @@ pub enum CallPurpose {
     Reformulate,
     /// For values that a page does not label, as quotes of its text.
     Fill,
+    /// For the features of a picture. Since records 1.13.
+    Look,
+}
+
+impl CallPurpose {
+    /// Returns `true` if the answer is a plan.
+    #[must_use]
+    pub const fn is_for_plan(self) -> bool {
+        !matches!(self, Self::Fill | Self::Look)
+    }
 }
 
 /// The author of a message.
@@ -121,6 +132,9 @@ pub struct PlanningCall {
     /// The drafts beside `output`, where several were asked for. `output` is the one that was taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherDraft>,
+    /// Features of the page's picture that the request had, as another model found them. Since records 1.13.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<VisionFeature>,
 }
 
 impl CallEnd {
@@ -147,6 +161,7 @@ impl PlanningCall {
     pub fn kept(self, clean: &dyn Fn(&str) -> String) -> Self {
         let keep = |text: String| cut(clean(&text));
         let message = |message: PromptMessage| PromptMessage { role: message.role, text: keep(message.text) };
+        let feature = |feature: VisionFeature| VisionFeature { label: keep(feature.label), ..feature };
         let other = |draft: OtherDraft| OtherDraft { output: keep(draft.output), end: draft.end.kept(&keep) };
         Self {
             input: self.input.into_iter().take(MAX_CALL_MESSAGES).map(message).collect(),
@@ -155,6 +170,7 @@ impl PlanningCall {
             confidence: self.confidence.filter(|confidence| confidence.is_finite()),
             end: self.end.kept(&keep),
             others: self.others.into_iter().take(MAX_CALL_MESSAGES).map(other).collect(),
+            features: self.features.into_iter().take(MAX_FEATURES).map(feature).collect(),
             ..self
         }
     }
@@ -171,10 +187,20 @@ fn cut(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::{Point, Rect};
     use crate::plan::ViolationCode;
+    use crate::vision::FeatureKind;
 
     fn call(end: CallEnd) -> PlanningCall {
         let text = || "say friend".to_owned();
+        let feature = VisionFeature {
+            label: text(),
+            kind: FeatureKind::Icon,
+            rect: Rect::default(),
+            center: Point::default(),
+            confidence: None,
+            candidate: None,
+        };
         PlanningCall {
             engine: "fake".to_owned(),
             model: None,
@@ -189,6 +215,7 @@ mod tests {
             first_step_ms: None,
             attempts: 1,
             others: vec![OtherDraft { output: text(), end: end.clone() }],
+            features: vec![feature; MAX_FEATURES + 1],
             end,
         }
     }
@@ -201,7 +228,7 @@ mod tests {
         let invalid = CallEnd::Invalid { violations: vec![violation; MAX_CALL_MESSAGES + 1] };
         for end in [CallEnd::Accepted, failed, invalid] {
             let kept = call(end).kept(&clean);
-            assert_eq!(kept.input.len(), MAX_CALL_MESSAGES);
+            assert_eq!((kept.input.len(), kept.features.len()), (MAX_CALL_MESSAGES, MAX_FEATURES));
             assert_eq!(kept.output.chars().count(), MAX_CALL_TEXT + " … [cut]".chars().count());
             assert!(kept.output.ends_with("[cut]"));
             let text = serde_json::to_string(&kept).unwrap();

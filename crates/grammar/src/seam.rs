@@ -32,6 +32,7 @@ use crate::record::{CaseRun, EventRecord, PlanningRecord, RecordedTarget, RunEnd
 use crate::report::Usage;
 use crate::secret::Secret;
 use crate::step::Step;
+use crate::vision::VisionFeature;
 use crate::wire::words;
 
 /// A future on the heap.
@@ -149,6 +150,8 @@ pub struct PlanRequest<'a> {
     pub exemplars: &'a [Exemplar],
     /// Pictures, where the profile allows them.
     pub images: &'a [Image],
+    /// Features of the page's picture that a model which only looks found: data, as the page's text is.
+    pub features: &'a [VisionFeature],
     /// Upper bound of the number of drafts.
     pub beam: usize,
     /// 0-based number of this request within the run, which [`HistoryEntry::planned`] refers to.
@@ -201,6 +204,7 @@ impl<'a> PlanRequest<'a> {
             failure: None,
             exemplars: &[],
             images: &[],
+            features: &[],
             beam: 1,
             plan: 0,
             state: None,
@@ -329,6 +333,13 @@ pub struct Image {
     pub bytes: Vec<u8>,
 }
 
+/// A picture to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct LookRequest<'a> {
+    /// Picture of the viewport.
+    pub image: &'a Image,
+}
+
 /// Receives steps while a plan is still being written.
 pub trait PlanSink: Send {
     /// Step `index` of draft `draft` is complete. It is not checked yet.
@@ -418,6 +429,17 @@ pub trait Planner: Send + Sync {
         _deadline: Deadline,
     ) -> impl Future<Output = Result<FillReply, Self::Error>> + Send {
         std::future::ready(Ok(FillReply::none("the planner has no model that reads")))
+    }
+
+    /// Lists what a picture shows, in the form that [`features`](crate::vision::features) reads. A planner without a
+    /// model has no answer. Calls of a model are reported to `sink`, which gets no steps.
+    fn look(
+        &self,
+        _request: &LookRequest<'_>,
+        _sink: &mut dyn PlanSink,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<FillReply, Self::Error>> + Send {
+        std::future::ready(Ok(FillReply::none("the planner has no model that looks")))
     }
 }
 

@@ -29,6 +29,8 @@ pub mod goal;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "converse")]
+mod looking;
+#[cfg(feature = "converse")]
 mod pointing;
 #[cfg(feature = "converse")]
 pub mod prompt;
@@ -54,6 +56,8 @@ pub use engine::recorded::Recorded;
 pub use engine::scripted::{Scripted, ScriptedError};
 #[cfg(feature = "token-mask")]
 pub use engine::token_mask::{LogitsSource, TokenMask};
+#[cfg(feature = "converse")]
+pub use looking::Looking;
 #[cfg(feature = "converse")]
 pub use pointing::Space;
 #[cfg(feature = "converse")]

@@ -2,7 +2,7 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
-use cuebook_grammar::seam::{PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::seam::{LookRequest, PlanMemory, PlanReply, PlanRequest, PlanSink, Planner};
 
 /// The most plans that are shown with a request.
 const SHOWN: usize = 3;
@@ -56,5 +56,14 @@ impl<P: Planner, M: PlanMemory + Sync> Planner for Remembering<P, M> {
         deadline: Deadline,
     ) -> Result<FillReply, Self::Error> {
         self.planner.fill(request, sink, deadline).await.map_err(RememberingError::Planner)
+    }
+
+    async fn look(
+        &self,
+        request: &LookRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, Self::Error> {
+        self.planner.look(request, sink, deadline).await.map_err(RememberingError::Planner)
     }
 }

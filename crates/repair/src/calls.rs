@@ -121,7 +121,8 @@ impl Calls {
 
     /// Returns the violations for which the last answer is no valid plan, if that is how it ended.
     pub(crate) fn refused(&self) -> Option<Vec<Violation>> {
-        match &self.ended.last()?.1.end {
+        let (_, last) = self.ended.iter().rfind(|(_, call)| call.purpose.is_for_plan())?;
+        match &last.end {
             CallEnd::Invalid { violations } => Some(violations.clone()),
             _ => None,
         }

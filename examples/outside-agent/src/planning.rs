@@ -72,6 +72,7 @@ fn call(request: &PlanRequest<'_>, steps: &[Step]) -> PlanningCall {
         attempts: 1,
         end: CallEnd::Accepted,
         others: Vec::new(),
+        features: Vec::new(),
     }
 }
 

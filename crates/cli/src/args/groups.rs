@@ -1,9 +1,11 @@
 //! Groups of arguments that several commands share.
 
-use super::values::{color_scheme, device, duration, endpoint, engine_mode, gate, profile, url_parser, viewport};
+use super::values::{
+    color_scheme, device, duration, endpoint, engine_mode, gate, profile, url_parser, viewport, vision_engine,
+};
 use clap::{Args, ValueEnum};
 use cuebook::network::drift::Drifts;
-use cuebook::{ColorScheme, Containment, Device, Emulation, Geolocation};
+use cuebook::{ColorScheme, Containment, Device, Emulation, Engine, Geolocation};
 use cuebook_datalayer::traffic::Setting;
 use cuebook_grammar::policy::Gate;
 use cuebook_grammar::profile::Profile;
@@ -277,6 +279,19 @@ pub(crate) struct EngineArgs {
     /// As --vision, but only after a step failed or the run repeats itself
     #[arg(long, conflicts_with = "vision")]
     pub(crate) vision_after_failure: bool,
+    /// Have a model of ollama, openai or anthropic list what the picture of the page shows, for a planner that sees none;
+    /// without --vision, the picture goes to this model alone
+    #[arg(long, value_name = "ENGINE", value_parser = vision_engine())]
+    pub(crate) vision_features: Option<Engine>,
+    /// Name of the model that lists what pictures show
+    #[arg(long, value_name = "NAME", requires = "vision_features")]
+    pub(crate) vision_model: Option<String>,
+    /// Address of that model's server [default: as of --base-url]
+    #[arg(long, value_name = "URL", requires = "vision_features")]
+    pub(crate) vision_base_url: Option<String>,
+    /// Environment variable that holds that server's key [default: as of --api-key-env]
+    #[arg(long, value_name = "VARIABLE", requires = "vision_features")]
+    pub(crate) vision_api_key_env: Option<String>,
     /// Time limit of one plan, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
     pub(crate) plan_timeout: Duration,
@@ -292,12 +307,13 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// Returns the form in which the planner gets a page. The flag is the consent to send pictures to its server.
+    /// Returns the form in which the planner gets a page. The flags are the consent to send pictures to a server.
     pub(crate) const fn sight(&self) -> Sight {
         match (self.vision, self.engine_mode) {
             (true, Some(mode)) if mode.points() => Sight::Bare,
             (true, _) => Sight::Pictures,
             (false, _) if self.vision_after_failure => Sight::AfterFailure,
+            (false, _) if self.vision_features.is_some() => Sight::Bare,
             (false, _) => Sight::Words,
         }
     }

@@ -213,6 +213,14 @@ pub(crate) fn planner(text: &str) -> Result<PlannerArg, String> {
     })
 }
 
+pub(crate) fn vision_engine() -> impl TypedValueParser<Value = Engine> {
+    choice([
+        ("ollama", Engine::Ollama, "A model of Ollama"),
+        ("openai", Engine::OpenAi, "A model of OpenAI or of a compatible server"),
+        ("anthropic", Engine::Anthropic, "A model of Anthropic or of a compatible server"),
+    ])
+}
+
 pub(crate) fn engine_mode() -> impl TypedValueParser<Value = OpenAiMode> {
     choice([
         ("strict", OpenAiMode::Strict, "`response_format` with OpenAI's strict schema"),

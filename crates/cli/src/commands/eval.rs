@@ -280,6 +280,10 @@ async fn source(args: &EvalRunArgs, suites: &[Suite], output: Output) -> Result<
             }
             Ok(Source::Oracle(args.engine.prompt.clone().map(PromptSource::from)))
         }
+        EvalPlanner::Of(_) if args.engine.vision_features.is_some() => {
+            let message = "--vision-features is of run, exec and test: episodes of eval take no pictures";
+            Err(Refusal::invalid(ErrorCode::Usage, message))
+        }
         EvalPlanner::Of(arg) => {
             let mut config = engines::settings(arg, &args.engine);
             if matches!(arg, PlannerArg::Auto) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cuebook_export::{Exported, Format, Options, export, missing};
+use cuebook_export::{Exported, Format, Options, Redaction, export, missing};
 use cuebook_grammar::report::ErrorCode;
 use url::Url;
 
@@ -59,7 +59,12 @@ async fn exported(args: &ExportArgs, output: Output) -> Result<Exported, Refusal
         return Err(Refusal::invalid(ErrorCode::Usage, message));
     }
     let runs = exporting::runs(&args.runs)?;
-    let options = Options { format: args.to, redaction, out: args.out.clone(), rewrite: args.rewrite };
+    if args.pictures && (!matches!(args.to, Format::Sft | Format::HuggingFace) || redaction != Redaction::None) {
+        let message = "--pictures needs --to sft or --to hf, and --redact none: a picture shows what strict removes";
+        return Err(Refusal::invalid(ErrorCode::Usage, message));
+    }
+    let out = args.out.clone();
+    let options = Options { format: args.to, redaction, out, rewrite: args.rewrite, pictures: args.pictures };
     match address {
         #[cfg(feature = "remote")]
         Some(url) => elsewhere::exported(&url, runs, options, output).await,

@@ -418,7 +418,8 @@ fn write_folder(
 /// Writes the requests of a replay that failed, and its pictures.
 fn write_evidence(folder: &Path, failed: &RunDir, scratch: &Path) -> Result<(), Refusal> {
     let out = scratch.join("har");
-    let options = Options { format: Format::Har, redaction: Redaction::None, out: out.clone(), rewrite: false };
+    let options =
+        Options { format: Format::Har, redaction: Redaction::None, out: out.clone(), rewrite: false, pictures: false };
     let exported = export(std::slice::from_ref(failed), &options, &mut |_, _| {}).map_err(refusal)?;
     if let Some(har) = exported.written.iter().find(|name| name.ends_with(".har")) {
         let to = folder.join("traffic.har");

@@ -63,7 +63,8 @@ async fn answered(args: QueryArgs, output: Output) -> Result<QueryOutput, Refusa
     let runs = exporting::runs(&args.runs)?;
     in_temporary_folder(move |folder| {
         let out = args.tables.unwrap_or(folder);
-        let options = Options { format: Format::Parquet, redaction: Redaction::None, out, rewrite: false };
+        let options =
+            Options { format: Format::Parquet, redaction: Redaction::None, out, rewrite: false, pictures: false };
         let exported = export(&runs, &options, &mut exporting::progress(output)).map_err(refusal)?;
         if exported.runs == 0 {
             let problems = exported.unreadable.join("; ");

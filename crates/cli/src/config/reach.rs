@@ -52,7 +52,12 @@ const ROWS: &[(Reach, &[&str])] = {
         (Trusted("it says which server reads the pages, and with which key"), &["base-url", "api-key-env"]),
         (Trusted("it says which model reads the pages, and what it costs"), &["model", "engine-mode"]),
         (Trusted("it instructs the model"), &["prompt", "known-plans"]),
-        (Trusted("it sends pictures of pages to a server"), &["vision", "vision-after-failure"]),
+        (Trusted("it sends pictures of pages to a server"), &["vision", "vision-after-failure", "vision-features"]),
+        (Trusted("it says which model sees the pages"), &["vision-model"]),
+        (
+            Trusted("it says which server sees the pages, and with which key"),
+            &["vision-base-url", "vision-api-key-env"],
+        ),
         (Trusted("it allows further cost"), &["answer-tokens", "run-tokens", "drafts"]),
         (Trusted("it starts more browsers at a time"), &["test.jobs", "eval.jobs"]),
         (Trusted("it offers further tools"), &["mcp.tools"]),
@@ -97,6 +102,7 @@ const ROWS: &[(Reach, &[&str])] = {
                 "export.redact",
                 "export.rewrite",
                 "export.check",
+                "export.pictures",
                 "doctor.quick",
                 "doctor.fix",
             ],
@@ -106,7 +112,7 @@ const ROWS: &[(Reach, &[&str])] = {
 };
 
 /// Flags that hold only beside another one.
-pub(super) const BESIDE: [(&str, &str); 12] = [
+pub(super) const BESIDE: [(&str, &str); 15] = [
     ("tab", "cdp"),
     ("port", "watch"),
     ("open", "watch"),
@@ -116,6 +122,9 @@ pub(super) const BESIDE: [(&str, &str); 12] = [
     ("idle", "http"),
     ("strict", "offline"),
     ("fill-by-model", "repair-planner"),
+    ("vision-model", "vision-features"),
+    ("vision-base-url", "vision-features"),
+    ("vision-api-key-env", "vision-features"),
     ("tolerance", "gate"),
     ("slower", "gate"),
     ("ratchet", "baseline"),

@@ -209,6 +209,7 @@ pub(super) const fn purpose(purpose: CallPurpose) -> &'static str {
         CallPurpose::Repair => "Plan after a failed step",
         CallPurpose::Reformulate => "Corrected output",
         CallPurpose::Fill => "Values from the page's text",
+        CallPurpose::Look => "Features of the picture",
         _ => "Call",
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use cuebook_grammar::facts::RequestFact;
 use cuebook_grammar::id::RunId;
 use cuebook_grammar::outcome::Stage;
-use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall};
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{CasePart, LoggedEvent, RunHeader, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::render::cut;
 use cuebook_grammar::report::RunResult;
@@ -215,7 +215,7 @@ impl Collector {
                     self.add_call(&record.call);
                     match &record.call.end {
                         // No plan was asked for.
-                        _ if record.call.purpose == CallPurpose::Fill => {}
+                        _ if !record.call.purpose.is_for_plan() => {}
                         CallEnd::Accepted => self.plans.valid += 1,
                         CallEnd::Invalid { violations } => {
                             self.plans.invalid += 1;

@@ -2,17 +2,40 @@
 
 use std::collections::BTreeMap;
 
+use cuebook_grammar::outcome::ArtifactRef;
 use serde::Serialize;
+use serde_json::json;
 
 use super::classes::{self, Class, Counts};
 use super::lessons::{Lessons, TrainingExample};
 use super::{Message, answered, asked};
 use crate::error::ExportError;
-use crate::job::{Lines, Out};
+use crate::job::{Lines, Options, Out};
 use crate::source::{ExportEntry, Pages, RunSource, digest};
 
 fn chat(request: String, answer: String) -> Vec<Message> {
     asked(request).into_iter().chain([answered(answer)]).collect()
+}
+
+/// The folder of the pictures.
+const IMAGES: &str = "images";
+
+/// The chat for models that see: each content is a list of parts, and the picture, if there is one, is the first part of
+/// the request.
+fn seeing(
+    chat: Vec<Message>,
+    picture: Option<&ArtifactRef>,
+    run: &RunSource,
+    out: &mut Out<'_>,
+) -> Result<Vec<Message>, ExportError> {
+    let path = picture.map_or(Ok(None), |picture| out.picture(run, picture, IMAGES))?;
+    let parts = |message: Message| {
+        let image = path.as_ref().filter(|_| message.role == "user");
+        let image = image.map(|path| json!({ "type": "image", "image": path }));
+        let text = json!({ "type": "text", "text": message.content });
+        Message { content: image.into_iter().chain([text]).collect(), ..message }
+    };
+    Ok(chat.into_iter().map(parts).collect())
 }
 
 /// An example as the fine-tuning API of OpenAI reads it.
@@ -24,8 +47,15 @@ struct Example {
 /// Writer of the format `sft`: one chat per line.
 #[derive(Default)]
 pub(crate) struct Examples {
+    pictures: bool,
     lessons: Lessons,
     counts: Counts,
+}
+
+impl Examples {
+    pub(crate) fn of(options: &Options) -> Self {
+        Self { pictures: options.pictures, ..Self::default() }
+    }
 }
 
 impl Lines for Examples {
@@ -36,16 +66,26 @@ impl Lines for Examples {
         pages: &Pages,
         out: &mut Out<'_>,
     ) -> Result<(), ExportError> {
-        for TrainingExample { request, answer, classes, .. } in self.lessons.take(run, &seen, pages) {
+        for TrainingExample { request, answer, classes, picture, .. } in self.lessons.take(run, &seen, pages) {
             self.counts.add(&classes);
-            out.line(&Example { messages: chat(request, answer) })?;
+            let messages = chat(request, answer);
+            let messages = if self.pictures { seeing(messages, picture.as_ref(), run, out)? } else { messages };
+            out.line(&Example { messages })?;
         }
         Ok(())
+    }
+
+    fn variant(&self) -> &'static str {
+        variant(self.pictures)
     }
 
     fn finish(&mut self, out: &mut Out<'_>) -> Result<(), ExportError> {
         write_classes(&self.counts, out)
     }
+}
+
+const fn variant(pictures: bool) -> &'static str {
+    if pictures { "+pictures" } else { "" }
 }
 
 fn write_classes(counts: &Counts, out: &mut Out<'_>) -> Result<(), ExportError> {
@@ -82,6 +122,7 @@ struct Row<'a> {
 /// Writer of the format `hf`: rows in a file per split, and a card at the end.
 #[derive(Default)]
 pub(crate) struct Dataset {
+    pictures: bool,
     lessons: Lessons,
     counts: Counts,
     rows: [u64; 3],
@@ -96,11 +137,13 @@ impl Lines for Dataset {
         pages: &Pages,
         out: &mut Out<'_>,
     ) -> Result<(), ExportError> {
-        for TrainingExample { request, answer, classes, step_index } in self.lessons.take(run, &seen, pages) {
+        for example in self.lessons.take(run, &seen, pages) {
+            let TrainingExample { request, answer, classes, step_index, picture } = example;
             let (site, task) = (self.lessons.story.site(), self.lessons.story.task());
             let split = split(&site, task);
             self.counts.add(&classes);
             let messages = chat(request, answer);
+            let messages = if self.pictures { seeing(messages, picture.as_ref(), run, out)? } else { messages };
             let row = Row { messages, site: &site, task, classes, run_id: &run.id, step_index };
             for (at, (name, count)) in SPLITS.iter().zip(&mut self.rows).enumerate() {
                 if at == split {
@@ -113,9 +156,16 @@ impl Lines for Dataset {
         Ok(())
     }
 
+    fn variant(&self) -> &'static str {
+        variant(self.pictures)
+    }
+
     fn finish(&mut self, out: &mut Out<'_>) -> Result<(), ExportError> {
         write_classes(&self.counts, out)?;
         let card = self.card(out.redaction().as_str());
+        let pictures =
+            "\nEach content is a list of parts. A part of the type `image` names a picture of the page in `images`.\n";
+        let card = if self.pictures { card + pictures } else { card };
         out.text(&card)
     }
 }
@@ -124,6 +174,10 @@ impl Lines for Dataset {
 const SITES: usize = 30;
 
 impl Dataset {
+    pub(crate) fn of(options: &Options) -> Self {
+        Self { pictures: options.pictures, ..Self::default() }
+    }
+
     /// The card. A split without examples is left out, because `datasets` reads no empty file.
     fn card(&self, redaction: &str) -> String {
         let splits: Vec<(&str, u64)> = SPLITS.into_iter().zip(self.rows).filter(|(_, count)| *count > 0).collect();

@@ -3,15 +3,18 @@
 use cuebook_decoding::read::read;
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::Observation;
+use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall};
+use cuebook_grammar::planning::{CallEnd, PlanningCall};
 use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::step::Step;
+use cuebook_grammar::vision::VisionFeature;
 
 use super::classes::{Class, classes};
 use super::story::Story;
 use super::{answer, is_redacted};
 use crate::candidates::by_ids;
+use crate::locating;
 use crate::source::{ExportEntry, Pages, RunSource};
 
 /// A request and the plan that answers it.
@@ -21,12 +24,14 @@ pub(super) struct TrainingExample {
     pub(super) classes: Vec<Class>,
     /// The first step of the plan; `None` for the end of the task.
     pub(super) step_index: Option<u32>,
+    /// The page before that step, if the run kept pictures.
+    pub(super) picture: Option<ArtifactRef>,
 }
 
 impl TrainingExample {
     fn of(request: String, draft: &PlanDraft, step_index: Option<u32>) -> Option<Self> {
         let answer = answer(draft)?;
-        Some(Self { request, answer, classes: classes(&draft.steps), step_index })
+        Some(Self { request, answer, classes: classes(&draft.steps), step_index, picture: None })
     }
 
     fn of_step(request: Option<String>, step: Step, step_index: Option<u32>) -> Option<Self> {
@@ -56,7 +61,11 @@ struct Planned {
     has_failed: bool,
     /// A step whose text was redacted: what comes before and after it would teach to do without it.
     is_redacted: bool,
+    /// Its planner was given features of a picture, which the requests of its single steps lack.
+    has_seen: bool,
     first: Option<u32>,
+    /// The page before the first step.
+    picture: Option<ArtifactRef>,
     ends_task: bool,
     /// The examples of its steps, one by one.
     steps: Vec<TrainingExample>,
@@ -72,7 +81,9 @@ impl Planned {
             ran: Some(Vec::new()),
             has_failed: false,
             is_redacted: false,
+            has_seen: false,
             first: None,
+            picture: None,
             ends_task: false,
             steps: Vec::new(),
         }
@@ -81,7 +92,10 @@ impl Planned {
     fn note(&mut self, record: &StepRecord, step: Option<Step>, one: Option<TrainingExample>) {
         self.has_failed |= record.result != StepResult::Ok;
         self.is_redacted |= is_redacted(&record.action);
-        self.first.get_or_insert(record.step_index);
+        if self.first.is_none() {
+            self.first = Some(record.step_index);
+            self.picture = locating::before(record).cloned();
+        }
         self.count += 1;
         self.ran = self.ran.take().zip(step).map(|(ran, step)| [ran, vec![step]].concat());
         self.steps.extend(one);
@@ -111,7 +125,9 @@ impl Planned {
         };
         let whole = self.request.zip(draft.filter(|_| has_worked));
         let whole = whole.and_then(|(request, draft)| TrainingExample::of(request, &draft, self.first));
-        whole.map_or(self.steps, |whole| vec![whole])
+        let whole = whole.map(|whole| TrainingExample { picture: self.picture, ..whole });
+        let alone = if self.has_seen { Vec::new() } else { self.steps };
+        whole.map_or(alone, |whole| vec![whole])
     }
 }
 
@@ -142,10 +158,10 @@ impl Lessons {
                 *self = Self::default();
                 Vec::new()
             }
-            // What was quoted from a page is no plan.
-            ExportEntry::Planning(record) if ended_well && record.call.purpose != CallPurpose::Fill => {
+            // What was quoted from a page, or seen on its picture, is no plan.
+            ExportEntry::Planning(record) if ended_well && record.call.purpose.is_for_plan() => {
                 let page = record.observation.and_then(|id| pages.get(id));
-                let taken = self.turn(Source::Call(record.planning_index), page);
+                let taken = self.turn(Source::Call(record.planning_index), page, &record.call.features);
                 if let Some(open) = &mut self.open {
                     open.draft = as_answered(&record.call);
                 }
@@ -169,7 +185,7 @@ impl Lessons {
         // What needs no target may have been decided on no page of its own.
         let page = record.observation.map_or_else(|| pages.last(), |id| pages.get(id));
         let mut taken = match source(record) {
-            Some(source) => self.turn(source, page),
+            Some(source) => self.turn(source, page, &[]),
             None => self.close(),
         };
         if self.untold == Untold::WhyNotDone {
@@ -177,8 +193,9 @@ impl Lessons {
         }
         let step = page.and_then(|page| by_ids(record, page));
         let worked = step.clone().filter(|_| record.result == StepResult::Ok);
-        let request = page.filter(|_| worked.is_some()).and_then(|page| self.request(page));
+        let request = page.filter(|_| worked.is_some()).and_then(|page| self.request(page, &[]));
         let one = worked.and_then(|step| TrainingExample::of_step(request, step, Some(record.step_index)));
+        let one = one.map(|one| TrainingExample { picture: locating::before(record).cloned(), ..one });
         match &mut self.open {
             Some(open) => open.note(record, step, one),
             None => taken.extend(one),
@@ -193,24 +210,24 @@ impl Lessons {
         }
         let mut taken = self.close();
         let page = conclusion.observation.and_then(|id| pages.get(id));
-        let request = page.and_then(|page| self.request(page));
+        let request = page.and_then(|page| self.request(page, &[]));
         taken.extend(TrainingExample::of_step(request, conclusion.step.clone(), None));
         taken
     }
 
     /// The request for a plan on this page, if the log has all that the planner knew.
-    fn request(&self, page: &Observation) -> Option<String> {
-        self.story.request(page).filter(|_| self.untold == Untold::Nothing)
+    fn request(&self, page: &Observation, features: &[VisionFeature]) -> Option<String> {
+        self.story.request(page, features).filter(|_| self.untold == Untold::Nothing)
     }
 
     /// Goes on to a plan that is made on this page. Returns the examples of the one before.
-    fn turn(&mut self, source: Source, page: Option<&Observation>) -> Vec<TrainingExample> {
+    fn turn(&mut self, source: Source, page: Option<&Observation>, features: &[VisionFeature]) -> Vec<TrainingExample> {
         if self.open.as_ref().is_some_and(|open| open.source == source) {
             return Vec::new();
         }
         let taken = self.close();
-        let request = page.and_then(|page| self.request(page));
-        self.open = Some(Planned::of(source, request));
+        let request = page.and_then(|page| self.request(page, features));
+        self.open = Some(Planned { has_seen: !features.is_empty(), ..Planned::of(source, request) });
         taken
     }
 

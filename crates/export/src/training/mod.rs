@@ -33,16 +33,17 @@ pub(crate) use preferences::Preferences;
 #[derive(Clone, PartialEq, Serialize)]
 struct Message {
     role: &'static str,
-    content: String,
+    /// A text; a list of parts in chats with pictures.
+    content: Value,
 }
 
 /// The messages before an answer.
 fn asked(request: String) -> [Message; 2] {
-    [Message { role: "system", content: brief::SYSTEM.to_owned() }, Message { role: "user", content: request }]
+    [Message { role: "system", content: brief::SYSTEM.into() }, Message { role: "user", content: request.into() }]
 }
 
 fn answered(answer: String) -> Message {
-    Message { role: "assistant", content: answer }
+    Message { role: "assistant", content: answer.into() }
 }
 
 /// The answer that is a plan. `None` if the lines do not say all of it, or a part of it was redacted.

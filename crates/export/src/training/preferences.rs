@@ -58,7 +58,7 @@ impl Preferences {
         if failure.is_some()
             && self.pending.len() < PENDING
             && let Some(page) = record.observation.and_then(|id| pages.get(id))
-            && let Some((request, answer)) = self.story.request(page).zip(answer_on(record, page))
+            && let Some((request, answer)) = self.story.request(page, &[]).zip(answer_on(record, page))
         {
             self.pending.push(Rejected { request, answer, page: page.clone() });
         }

@@ -5,6 +5,7 @@ use cuebook_grammar::observation::{Observation, TextLine};
 use cuebook_grammar::record::RunHeader;
 use cuebook_grammar::seam::HistoryEntry;
 use cuebook_grammar::shared::Shared;
+use cuebook_grammar::vision::VisionFeature;
 use url::Url;
 
 use crate::source::{ExportEntry, Pages};
@@ -62,9 +63,9 @@ impl Story {
         url.and_then(|url| Some(Url::parse(url).ok()?.host_str()?.to_owned())).unwrap_or_default()
     }
 
-    /// The request that a model gets on this page. `None` if the text of the page is not known, or if there is no task to
+    /// The request that a model gets on this page, whose picture has these features. `None` if the text of the page is not known, or if there is no task to
     /// ask about.
-    pub(super) fn request(&self, page: &Observation) -> Option<String> {
+    pub(super) fn request(&self, page: &Observation, features: &[VisionFeature]) -> Option<String> {
         let read = match &self.texts {
             _ if self.task().trim().is_empty() => return None,
             _ if !page.texts.is_empty() => None,
@@ -72,6 +73,6 @@ impl Story {
             Texts::Read(texts) => Some(Observation { texts: texts.clone(), ..page.clone() }),
             Texts::Old => return None,
         };
-        Some(brief::request(self.task(), read.as_ref().unwrap_or(page), &self.history, None))
+        Some(brief::request_seeing(self.task(), read.as_ref().unwrap_or(page), features, &self.history, None))
     }
 }

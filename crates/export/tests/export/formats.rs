@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use cuebook_export::{Format, Redaction};
+use cuebook_export::{Format, Options, Redaction};
 use cuebook_grammar::secret::MASK;
 use serde_json::{Value, json};
 use zip::ZipArchive;
@@ -79,6 +79,60 @@ fn steps_that_worked_are_examples_in_the_brief_form() {
     let classes: Value = serde_json::from_slice(&files["classes.json"]).unwrap();
     assert_eq!(classes["point"], json!({ "examples": 1, "weight": 1.0 }));
     assert_eq!(classes["scroll"]["examples"], 0);
+}
+
+#[test]
+fn chats_with_pictures_are_the_same_chats_in_parts() {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    for format in [Format::Sft, Format::HuggingFace] {
+        let (text, _) = runs.export(format, Redaction::None);
+        let before = files(&text);
+        let is_chats = |name: &&String| name.starts_with("data/") || *name == "sft.jsonl";
+        let name = before.keys().find(is_chats).unwrap().as_str();
+        let plain = lines(&before, name);
+        let out = runs.out(&format!("{}-pictures", format.as_str()));
+        let options = Options { format, redaction: Redaction::None, out, rewrite: false, pictures: true };
+        assert!(runs.export_with(&options).unreadable.is_empty());
+        let illustrated = files(&options.out);
+        let rows = lines(&illustrated, name);
+        assert_eq!(rows.len(), plain.len());
+        for (row, plain) in rows.iter().zip(&plain) {
+            let path = row["messages"][1]["content"][0]["image"].as_str().unwrap();
+            assert!(path.starts_with("images/") && illustrated[path] == PNG, "{row}");
+            let text = |at: usize| json!({ "type": "text", "text": plain["messages"][at]["content"] });
+            let image = json!({ "type": "image", "image": path });
+            let contents = [json!([text(0)]), json!([image, text(1)]), json!([text(2)])];
+            for (at, content) in contents.into_iter().enumerate() {
+                assert_eq!(row["messages"][at], json!({ "role": plain["messages"][at]["role"], "content": content }));
+            }
+        }
+        assert_eq!(cuebook_export::missing(&options.out).unwrap(), cuebook_export::missing(&text).unwrap());
+        // In the same folder, chats without pictures take their place.
+        runs.export_with(&Options { pictures: false, ..options.clone() });
+        let after = files(&options.out);
+        assert_eq!((&after[name], after.keys().any(|name| name.starts_with("images/"))), (&before[name], false));
+        // What strict removes, a picture would show.
+        let out = runs.out(&format!("{}-strict", format.as_str()));
+        let strict = Options { redaction: Redaction::Strict, out, ..options };
+        runs.export_with(&strict);
+        assert!(files(&strict.out).keys().all(|name| !name.starts_with("images/")));
+    }
+}
+
+#[test]
+fn a_run_without_pictures_has_chats_of_text_parts() {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    fs::remove_dir_all(runs.path("r1").join("artifacts")).unwrap();
+    let page = crate::sample::login_page();
+    runs.observed("r1", 1, &page);
+    let out = runs.out("sft");
+    let options = Options { format: Format::Sft, redaction: Redaction::None, out, rewrite: false, pictures: true };
+    runs.export_with(&options);
+    let rows = lines(&files(&options.out), "sft.jsonl");
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["messages"][1]["content"].as_array().map(Vec::len) == Some(1)), "{rows:#?}");
 }
 
 #[test]
@@ -174,6 +228,30 @@ fn a_plan_whose_steps_all_worked_is_one_example_as_far_as_it_ran() {
 fn what_a_planner_knew_and_the_log_does_not_is_in_no_example() {
     let asked = answers_of("type(c1,\"ann\")\naskUser(\"Which account?\")", |entry| entry["stepIndex"] == 0);
     assert_eq!(asked, ["type(c1,\"ann\")\naskUser(\"Which account?\")\n"], "the answer of the user is not in the log");
+}
+
+#[test]
+fn features_of_a_picture_are_in_the_request_that_had_them() {
+    let feature = json!({ "label": "Magnifier", "kind": "icon", "center": { "x": 420.0, "y": 400.0 },
+        "box": { "x": 410.0, "y": 390.0, "width": 20.0, "height": 20.0 } });
+    let examples = |planned: usize| {
+        examples_of(|mut entry| {
+            if entry["entry"] == "planning" {
+                entry["call"]["features"] = json!([feature]);
+                entry["call"]["end"] = json!("accepted");
+                entry["call"]["output"] = json!("type(c1,\"ann\")");
+            } else if entry["entry"] == "commit" && entry["stepIndex"].as_u64() >= Some(planned as u64) {
+                entry.as_object_mut().unwrap().remove("planning");
+                entry.as_object_mut().unwrap().remove("planId");
+            }
+            entry
+        })
+    };
+    let one = examples(1);
+    assert!(said(&one[0])[1].contains("\nSeen:\nicon \"Magnifier\" at (420, 400)\nNext:"), "{}", said(&one[0])[1]);
+    assert!(!said(&one[1])[1].contains("Seen:"), "another request, without them");
+    // Steps of a plan that failed in part are no examples: their own requests would lack what it was made from.
+    assert_eq!(examples(9), Vec::<Value>::new());
 }
 
 #[test]

@@ -72,7 +72,7 @@ proptest! {
         for format in Format::ALL {
             for redaction in Redaction::ALL {
                 let out = runs.out(&format!("{}-{}", format.as_str(), redaction.as_str()));
-                let options = Options { format, redaction, out: out.clone(), rewrite: false };
+                let options = Options { format, redaction, out: out.clone(), rewrite: false, pictures: false };
                 let exported = match export(&found, &options, &mut |_, _| {}) {
                     // It needs its texts.
                     Err(ExportError::Redaction { .. }) if format == Format::Recording => continue,

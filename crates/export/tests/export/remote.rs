@@ -110,7 +110,7 @@ impl Setting {
         self.count += 1;
         let out = self.runs.out(&format!("work-{}", self.count));
         fs::create_dir_all(&out).unwrap();
-        let options = Options { format, redaction: Redaction::None, out, rewrite };
+        let options = Options { format, redaction: Redaction::None, out, rewrite, pictures: false };
         let bucket = Bucket::over(store, Key::from("a/b"), "memory://a/b");
         bucket.export(&self.found(), &options, &mut |_, _| {}).await
     }
@@ -144,7 +144,7 @@ impl Setting {
     /// Returns the files that an export of the same runs writes into a folder.
     fn expected(&self, format: Format) -> BTreeMap<String, Vec<u8>> {
         let out = self.runs.out(&format!("expected-{}", self.count));
-        let options = Options { format, redaction: Redaction::None, out: out.clone(), rewrite: false };
+        let options = Options { format, redaction: Redaction::None, out: out.clone(), rewrite: false, pictures: false };
         export(&self.found(), &options, &mut |_, _| {}).unwrap();
         let mut files = files(&out);
         files.remove(LIST);
@@ -272,7 +272,7 @@ async fn addresses_that_cannot_be_used_say_what_was_expected_and_no_secret() {
     let runs = Runs::new();
     let out = runs.out("work");
     fs::create_dir_all(&out).unwrap();
-    let options = Options { format: Format::Har, redaction: Redaction::None, out, rewrite: false };
+    let options = Options { format: Format::Har, redaction: Redaction::None, out, rewrite: false, pictures: false };
     let error = bucket.export(&[], &options, &mut |_, _| {}).await.unwrap_err().to_string();
     assert!(error.starts_with("cannot read s3://bucket/x: ") && error.contains("AccessDenied"), "{error}");
     assert!(!error.contains("hush") && !error.contains("VISIBLE"), "{error}");

@@ -170,7 +170,7 @@ impl Runs {
     /// Exports all runs to a folder of the format's name.
     pub(crate) fn export(&self, format: Format, redaction: Redaction) -> (PathBuf, Exported) {
         let out = self.out(&format!("{}-{}", format.as_str(), redaction.as_str()));
-        let options = Options { format, redaction, out: out.clone(), rewrite: false };
+        let options = Options { format, redaction, out: out.clone(), rewrite: false, pictures: false };
         let exported = self.export_with(&options);
         (out, exported)
     }

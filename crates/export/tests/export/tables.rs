@@ -245,7 +245,13 @@ fn a_second_export_changes_nothing_and_a_later_one_adds_what_is_new() {
     ids.sort();
     assert_eq!(ids, ["r1", "r2", "r3", "r4"], "no run twice");
     let again = runs.out("again");
-    let fresh = Options { format: Format::Parquet, redaction: Redaction::None, out: again.clone(), rewrite: false };
+    let fresh = Options {
+        format: Format::Parquet,
+        redaction: Redaction::None,
+        out: again.clone(),
+        rewrite: false,
+        pictures: false,
+    };
     runs.export_with(&fresh);
     assert_eq!(rows(&table(&again, "steps")), rows(&table(&out, "steps")));
     let other = runs.out("other");
@@ -302,7 +308,13 @@ fn a_run_that_goes_on_is_exported_again() {
     let mut log = fs::OpenOptions::new().append(true).open(runs.path("r4").join("log.jsonl")).unwrap();
     log.write_all(b"x").unwrap();
     let alone = cuebook_datalayer::RunDir::find(&[runs.path("r4")]).unwrap();
-    let options = Options { format: Format::Parquet, redaction: Redaction::None, out: out.clone(), rewrite: false };
+    let options = Options {
+        format: Format::Parquet,
+        redaction: Redaction::None,
+        out: out.clone(),
+        rewrite: false,
+        pictures: false,
+    };
     let error = cuebook_export::export(&alone, &options, &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, ExportError::Changed { .. }), "{error}");
     runs.export_with(&options);
@@ -315,7 +327,13 @@ fn a_folder_has_one_format_and_one_redaction() {
     runs.login("r1", NOON);
     let (out, _) = runs.export(Format::Parquet, Redaction::None);
     let found = cuebook_datalayer::RunDir::find(&[runs.path("r1")]).unwrap();
-    let strict = Options { format: Format::Parquet, redaction: Redaction::Strict, out: out.clone(), rewrite: false };
+    let strict = Options {
+        format: Format::Parquet,
+        redaction: Redaction::Strict,
+        out: out.clone(),
+        rewrite: false,
+        pictures: false,
+    };
     let error = cuebook_export::export(&found, &strict, &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("redaction none"), "{error}");
     runs.export_with(&Options { rewrite: true, ..strict.clone() });

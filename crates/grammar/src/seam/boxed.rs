@@ -19,8 +19,8 @@ use std::fmt;
 pub use super::BoxFuture;
 use super::{
     ActionHandler, ArtifactKind, ArtifactSink, Confirm, ConfirmReply, ConfirmRequest, EffectGate, Executor, Finding,
-    Finished, Image, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget, RepairCase,
-    RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
+    Finished, Image, LookRequest, PageModeler, PlanReply, PlanRequest, PlanSink, Planner, Query, Repair, RepairBudget,
+    RepairCase, RepairPolicy, SecretRefusal, SecretScope, SecretSource, StepLog, StepTicket,
 };
 use crate::deadline::Deadline;
 use crate::filling::{FillReply, FillRequest};
@@ -36,9 +36,10 @@ use crate::secret::Secret;
 pub struct BoxError(Box<dyn Error + Send + Sync>);
 
 impl BoxError {
-    /// Wraps the error of a layer.
+    /// Wraps the error of a layer. One that is boxed already stays as it is, so that [`get_ref`](Self::get_ref) finds it.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
-        Self(Box::new(error))
+        let error: Box<dyn Error + Send + Sync> = Box::new(error);
+        error.downcast::<Self>().map_or_else(Self, |boxed| *boxed)
     }
 
     /// The error that it holds, for `downcast_ref`.
@@ -134,6 +135,7 @@ boxed! {
     BoxedPlanner for Planner: Send Sync {
         fn plan([&], request: [&] PlanRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> PlanReply;
         fn fill([&], request: [&] FillRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> FillReply;
+        fn look([&], request: [&] LookRequest<'_>, sink: [&mut] dyn PlanSink, deadline: [] Deadline) -> FillReply;
     }
     BoxedExecutor for Executor: Send {
         fn run_step(

@@ -2,8 +2,10 @@
 //!
 //! Invariant: every line of the page is fenced, as in the prompts of plans.
 
-use cuebook_decoding::emit::Target;
-use cuebook_decoding::quotes;
+use std::time::Duration;
+
+use cuebook_decoding::emit::{Emission, Target};
+use cuebook_decoding::{GrammarSpec, quotes};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest, WantedForm};
 use cuebook_grammar::id::PageId;
@@ -19,7 +21,7 @@ use tokio::time::Instant;
 use super::chat::{ChatEngine, ChatMessage, Dialect};
 use super::planner::{ModelError, ModelPlanner, Waiting};
 use super::reading::object_in;
-use super::turn::{Grammar, Turn, TurnEnd};
+use super::turn::{Grammar, Turn, TurnEnd, TurnResult};
 
 /// The instructions to the model.
 const SYSTEM: &str = include_str!("../../prompts/fill.txt");
@@ -38,29 +40,12 @@ impl<E: ChatEngine> ModelPlanner<E> {
             return Ok(FillReply::none("the planner is a program, which only plans"));
         }
         self.within_budgets()?;
-        let deadline = deadline.within(Instant::now().into_std(), self.limits.plan_time);
-        let begun = Instant::now();
         let messages = [
             ChatMessage::new(MessageRole::System, SYSTEM.trim_end()),
             ChatMessage::new(MessageRole::User, question(request)),
         ];
-        let policy = Policy::default();
-        let page = Observation::blank(PageId::new("text"), "about:blank");
-        let turn = Turn {
-            engine: &self.engine,
-            limits: &self.limits,
-            request: &PlanRequest::new("", &page, &policy),
-            grammar: &grammar(self.engine.dialect(), request),
-            messages: &messages,
-            purpose: CallPurpose::Fill,
-            deadline,
-            drafts: 1,
-            spent: &self.spent,
-        };
-        let mut waiting = Waiting { engine: &self.engine, is_over: false };
-        let done = turn.run(sink).await;
-        waiting.is_over = matches!(done.end, TurnEnd::Accepted(_) | TurnEnd::Refused(_) | TurnEnd::Invalid(_));
-        drop(waiting);
+        let of_wanted = |target| quotes(target, request.wanted);
+        let (done, after) = self.ask_once(&messages, CallPurpose::Fill, &of_wanted, sink, deadline).await;
         let usage = Usage { planner_calls: 1, input_tokens: done.input_tokens, output_tokens: done.output_tokens };
         let note = match done.end {
             TurnEnd::Accepted(_) => {
@@ -75,19 +60,49 @@ impl<E: ChatEngine> ModelPlanner<E> {
             }
             TurnEnd::Failed(source) => return Err(self.failed(done.attempts, source)),
             TurnEnd::Deadline => {
-                return Err(ModelError::Deadline { engine: self.engine.name(), after: begun.elapsed() });
+                return Err(ModelError::Deadline { engine: self.engine.name(), after });
             }
         };
         Ok(FillReply { usage, ..FillReply::none(note) })
     }
+
+    /// Asks for an object that is no plan, in the grammar that `emitted` writes. Returns the time that it took, too.
+    pub(super) async fn ask_once(
+        &self,
+        messages: &[ChatMessage],
+        purpose: CallPurpose,
+        emitted: &(dyn Fn(Target) -> (GrammarSpec, Emission) + Sync),
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> (TurnResult, Duration) {
+        let deadline = deadline.within(Instant::now().into_std(), self.limits.plan_time);
+        let begun = Instant::now();
+        let policy = Policy::default();
+        let page = Observation::blank(PageId::new("text"), "about:blank");
+        let turn = Turn {
+            engine: &self.engine,
+            limits: &self.limits,
+            request: &PlanRequest::new("", &page, &policy),
+            grammar: &grammar(self.engine.dialect(), emitted),
+            messages,
+            purpose,
+            deadline,
+            drafts: 1,
+            spent: &self.spent,
+        };
+        let mut waiting = Waiting { engine: &self.engine, is_over: false };
+        let done = turn.run(sink).await;
+        waiting.is_over = matches!(done.end, TurnEnd::Accepted(_) | TurnEnd::Refused(_) | TurnEnd::Invalid(_));
+        (done, begun.elapsed())
+    }
 }
 
-fn grammar(asked: Dialect, request: &FillRequest<'_>) -> Grammar {
+fn grammar(asked: Dialect, emitted: &dyn Fn(Target) -> (GrammarSpec, Emission)) -> Grammar {
     let target = match asked {
         Dialect::Plan(target) | Dialect::Calls(target) => target,
         Dialect::Prompted | Dialect::Document | Dialect::Pointing(_) => Target::JsonSchema,
     };
-    let (spec, emission) = quotes(target, request.wanted);
+    let (spec, emission) = emitted(target);
     let is_constrained = matches!(asked, Dialect::Plan(_) | Dialect::Calls(_)) && emission.is_within_limits();
     let dialect = if is_constrained { asked } else { Dialect::Prompted };
     Grammar { spec, emission: is_constrained.then_some(emission), dialect }

@@ -14,6 +14,7 @@ mod beam;
 mod chat;
 mod fill;
 mod limits;
+mod look;
 mod memory;
 mod planner;
 mod reading;

@@ -13,7 +13,7 @@ use cuebook_grammar::planner_input::PlannerInput;
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::Usage;
-use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner};
+use cuebook_grammar::seam::{LookRequest, PlanReply, PlanRequest, PlanSink, Planner};
 use tokio::time::Instant;
 
 use super::chat::{Beam, ChatEngine, ChatMessage, Dialect, EngineError};
@@ -336,5 +336,15 @@ impl<E: ChatEngine> Planner for ModelPlanner<E> {
         deadline: Deadline,
     ) -> Result<FillReply, ModelError> {
         self.quote(request, sink, deadline).await
+    }
+
+    /// Lists what a picture shows in one call. A program that plans is not asked; a failure is the reply's note.
+    async fn look(
+        &self,
+        request: &LookRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, ModelError> {
+        self.list(request, sink, deadline).await
     }
 }

@@ -57,8 +57,8 @@ enum Reading<'a> {
     Whole,
     /// Actions on a picture, read once the answer is complete.
     Actions { space: Space, picture: Option<ViewportSize>, calls: Vec<Call> },
-    /// An object of quotes, as text or as the arguments of a tool. It has no steps.
-    Quotes,
+    /// An object that is no plan, as text or as the arguments of a tool. It has no steps.
+    Object,
 }
 
 #[derive(Default)]
@@ -108,9 +108,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an object of quotes, not a plan.
-    pub(super) fn of_quotes(self) -> Self {
-        Self { form: Reading::Quotes, is_prompted: false, ..self }
+    /// Reads an object that is no plan.
+    pub(super) fn of_object(self) -> Self {
+        Self { form: Reading::Object, is_prompted: false, ..self }
     }
 
     /// Reads actions of this space on a picture of this size.
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
 
     /// Adds a piece of a call. Returns the steps of the calls that it completes, which are earlier ones.
     pub(super) fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) -> Result<Vec<Step>, Violations> {
-        if matches!(self.form, Reading::Quotes) {
+        if matches!(self.form, Reading::Object) {
             return self.text(arguments);
         }
         if !matches!(self.form, Reading::Calls(_) | Reading::Actions { .. }) {
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
                 memory_in(&thoughts.join("\n"))
             }
             Reading::Actions { .. } => memory_in(answer),
-            Reading::Whole | Reading::Quotes => None,
+            Reading::Whole | Reading::Object => None,
         }
     }
 
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
     /// have passed the check.
     pub(super) fn finish(&mut self, most: usize) -> Result<(Vec<Step>, Vec<PlanDraft>), Violations> {
         let answer = self.text.get(self.begins_at.unwrap_or(0)..).unwrap_or_default();
-        if matches!(self.form, Reading::Quotes) {
+        if matches!(self.form, Reading::Object) {
             let seen = || malformed(format!("expected a JSON object, saw {}", quoted(answer, 200)));
             return object_in(answer).map(|_| (Vec::new(), Vec::new())).ok_or_else(seen);
         }
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Err(refused(&error)),
             },
             Reading::Lines if !answer.trim().is_empty() => read::read_as(Form::Lines, answer, Author::Model)?,
-            Reading::Calls(_) | Reading::Lines | Reading::Whole | Reading::Quotes => {
+            Reading::Calls(_) | Reading::Lines | Reading::Whole | Reading::Object => {
                 if answer.trim().is_empty() {
                     return Err(malformed("the answer is empty, not a plan"));
                 }

@@ -150,6 +150,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             attempts: 0,
             end: CallEnd::Accepted,
             others: Vec::new(),
+            features: self.request.features.to_vec(),
         }
     }
 
@@ -190,8 +191,8 @@ impl<E: ChatEngine> Turn<'_, E> {
             return self.several(call).await;
         }
         let mut reader = self.reader();
-        if self.purpose == CallPurpose::Fill {
-            reader = reader.of_quotes();
+        if !self.purpose.is_for_plan() {
+            reader = reader.of_object();
         }
         let mut has_begun = false;
         let end = match self.listen(&mut reader, call, &mut has_begun).await {

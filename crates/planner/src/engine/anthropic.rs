@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use cuebook_decoding::emit::{Body, Target};
-use cuebook_grammar::planning::{CallPurpose, MessageRole};
+use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
 use serde_json::{Map, Value, json};
 
@@ -79,7 +79,7 @@ impl Anthropic {
             ("system".to_owned(), system.join("\n\n").into()),
             ("messages".to_owned(), rest.into_iter().map(message).collect()),
         ]);
-        if let Some(tool) = self.computer.filter(|_| request.purpose != CallPurpose::Fill) {
+        if let Some(tool) = self.computer.filter(|_| request.purpose.is_for_plan()) {
             body.insert("tools".to_owned(), computer_tools(tool, request));
             body.insert("tool_choice".to_owned(), json!({ "type": "any" }));
         }

@@ -5,7 +5,7 @@
 //! "Computer use", "Streaming API responses".
 
 use base64::Engine as _;
-use cuebook_grammar::planning::{CallPurpose, MessageRole};
+use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ impl OpenAiResponses {
             "model": self.model, "input": input, "stream": true, "store": false,
             "max_output_tokens": request.max_tokens, "truncation": "auto",
         });
-        if request.purpose != CallPurpose::Fill {
+        if request.purpose.is_for_plan() {
             body["tools"] = self.tools(request);
         }
         body

@@ -32,7 +32,7 @@ use cuebook_decoding::read::{Form, form_of};
 use cuebook_grammar::render::one_line;
 use cuebook_grammar::wire;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{OwnedMutexGuard, mpsc};
@@ -266,7 +266,9 @@ fn line_of(request: &ChatRequest<'_>) -> Result<String, EngineError> {
     let Some(image) = message.images.first() else { return Ok(format!("{}\n", message.text)) };
     let mut document: Value = serde_json::from_str(&message.text).map_err(unfit)?;
     let bytes = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
-    document["context"]["visual"] = json!({ "screenshot": bytes, "media_type": image.media_type });
+    // Beside the features, if there are any.
+    document["context"]["visual"]["screenshot"] = bytes.into();
+    document["context"]["visual"]["media_type"] = image.media_type.as_str().into();
     Ok(format!("{document}\n"))
 }
 

@@ -46,7 +46,8 @@ impl Recorded {
         let mut model = None;
         let mut answers = VecDeque::new();
         for call in calls {
-            if matches!(call.end, CallEnd::Failed { .. }) {
+            // Who replays a run gives its planner no features: their effect is in the answers.
+            if matches!(call.end, CallEnd::Failed { .. }) || call.purpose == CallPurpose::Look {
                 continue;
             }
             model = model.or(call.model);

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuebook_decoding::emit::Target;
 use cuebook_decoding::mask::{DecodeError, DecodeOptions, Form, Logits, MaskError, Masks, Vocabulary, decode};
-use cuebook_grammar::planning::CallPurpose;
 use tokio::sync::mpsc;
 
 use crate::converse::{ChatEngine, ChatEvent, ChatMessage, ChatRequest, ChatStream, Dialect, EngineError, Finish};
@@ -168,8 +167,8 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
         let mut streaming =
             Streaming { inner, masks: masks.clone(), events: sender, sent: 0, pending: Vec::new(), max_tokens };
         let spec = request.spec.clone();
-        // Quotes have no line form.
-        let form = if request.purpose == CallPurpose::Fill { Form::Json } else { self.options.form };
+        // Only plans have a line form.
+        let form = if request.purpose.is_for_plan() { self.options.form } else { Form::Json };
         let warmest = request.temperature.map_or(self.options.temperature, |t| self.options.temperature.max(t.into()));
         let options = DecodeOptions { form, temperature: warmest, ..self.options };
         let mut chance = Chance(self.seed.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed));
@@ -357,7 +356,7 @@ mod tests {
             grammar: None,
             spec: &spec,
             max_tokens: u32::MAX,
-            purpose: CallPurpose::Plan,
+            purpose: cuebook_grammar::planning::CallPurpose::Plan,
             drafts: 1,
             temperature: None,
         };

@@ -179,9 +179,10 @@ impl Prompts {
     pub(crate) fn turn(&self, ground: &Ground<'_>) -> String {
         let is_pointing = matches!(ground.form, Form::Pointing(_));
         if self.is_compact && !is_pointing {
-            let PlanRequest { task, observation, history, failure, .. } = ground.request;
+            let PlanRequest { task, observation, features, history, failure, .. } = ground.request;
             let unproven = failure.filter(|failure| failure.cause == Cause::Unproven);
-            return brief::request(task, observation, history, unproven.map(|failure| failure.message.as_str()));
+            let unproven = unproven.map(|failure| failure.message.as_str());
+            return brief::request_seeing(task, observation, features, history, unproven);
         }
         let template = if is_pointing { &self.look } else { &self.turn };
         template.fill(&|place| match place {

@@ -2,7 +2,7 @@
 
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::filling::{FillReply, FillRequest};
-use cuebook_grammar::seam::{PlanReply, PlanRequest, PlanSink, Planner as _};
+use cuebook_grammar::seam::{LookRequest, PlanReply, PlanRequest, PlanSink, Planner as _};
 use cuebook_grammar::secret::Secret;
 use cuebook_planner::{Anthropic, Limits, ModelError, ModelPlanner, Ollama, OpenAi, OpenAiMode, OpenAiResponses};
 
@@ -74,6 +74,21 @@ impl Engine {
             Self::OpenAi(planner) => planner.fill(request, sink, deadline).await,
             Self::Anthropic(planner) => planner.fill(request, sink, deadline).await,
             Self::Responses(planner) => planner.fill(request, sink, deadline).await,
+        }
+    }
+
+    /// Has it list what a picture shows.
+    pub(crate) async fn look(
+        &self,
+        request: &LookRequest<'_>,
+        sink: &mut dyn PlanSink,
+        deadline: Deadline,
+    ) -> Result<FillReply, ModelError> {
+        match self {
+            Self::Ollama(planner) => planner.look(request, sink, deadline).await,
+            Self::OpenAi(planner) => planner.look(request, sink, deadline).await,
+            Self::Anthropic(planner) => planner.look(request, sink, deadline).await,
+            Self::Responses(planner) => planner.look(request, sink, deadline).await,
         }
     }
 }

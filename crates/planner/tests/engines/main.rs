@@ -14,6 +14,7 @@ mod drafts;
 mod faults;
 mod filling;
 mod invalid;
+mod looking;
 mod pointing;
 mod proxies;
 mod requests;

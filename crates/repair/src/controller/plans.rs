@@ -7,7 +7,7 @@ use cuebook_grammar::id::ObservationId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
 use cuebook_grammar::plan::{Author, Plan, PlanDraft, ViolationCode, Violations};
-use cuebook_grammar::planning::CallEnd;
+use cuebook_grammar::planning::{CallEnd, CallPurpose};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::record::{Conclusion, LoggedEvent, PlanningRecord, RECORD_VERSION, StepOrigin};
 use cuebook_grammar::render::{cut, quoted, with_sources};
@@ -360,7 +360,7 @@ impl<S: Seams> Controller<S> {
                 call: call.kept(&|text| clean.clean(text)),
             };
             self.layers.log().planned(&record).await.map_err(Stop::broken(ErrorCode::LogUnavailable))?;
-            if record.call.end == CallEnd::Accepted {
+            if record.call.end == CallEnd::Accepted && record.call.purpose != CallPurpose::Look {
                 accepted = Some(run.calls);
             }
             run.calls = run.calls.saturating_add(1);

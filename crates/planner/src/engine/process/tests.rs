@@ -10,6 +10,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::sample;
 use cuebook_grammar::seam::{Image, PlanReply, PlanRequest, PlanSink, Planner as _};
 use cuebook_grammar::step::Step;
+use serde_json::json;
 
 use super::*;
 use crate::converse::{Limits, ModelError, ModelPlanner};
@@ -84,7 +85,7 @@ async fn one_program_answers_every_request_and_each_is_recorded_with_its_tokens(
     // The record holds the document, and names the picture.
     let text = &call.input[0].text;
     let document: Value = serde_json::from_str(text.split_once("\n[picture").unwrap().0).unwrap();
-    assert_eq!((&document["goal"], &document["schema_version"]), (&json!("Sign in"), &json!("1.3")));
+    assert_eq!((&document["goal"], &document["schema_version"]), (&json!("Sign in"), &json!("1.4")));
     assert!(text.ends_with("[picture: image/png, 3 bytes]") && !text.contains("AQID"));
 }
 
