@@ -250,9 +250,7 @@ fn rename(data: Value, names: &BTreeMap<String, String>) -> Value {
         Value::Array(items) => items.into_iter().map(|item| rename(item, names)).collect(),
         Value::Object(members) => members
             .into_iter()
-            .map(|(name, member)| {
-                (name.split('/').map(own).collect::<Vec<_>>().join("/"), rename(member, names))
-            })
+            .map(|(name, member)| (name.split('/').map(own).collect::<Vec<_>>().join("/"), rename(member, names)))
             .collect(),
         other => other,
     }
@@ -297,6 +295,7 @@ struct Source {
     /// Without tags, and with a space for each.
     plain: [String; 2],
     numbers: Vec<f64>,
+    digits: BTreeSet<u32>,
 }
 
 impl Source {
@@ -306,7 +305,8 @@ impl Source {
         let raw = raw.join("\n").replace("&amp;", "&").replace("&quot;", "\"");
         let plain = ["", " "].map(|instead| folded(&replaced(r"<[^>]*>", &raw, instead)));
         let numbers = found(r"\d[\d.,'’]*(?: \d{3}\b)*", &raw).flat_map(readings).collect();
-        Self { raw, plain, numbers }
+        let digits = found(r"\d+", &raw).filter_map(|digits| digits.parse().ok()).collect();
+        Self { raw, plain, numbers, digits }
     }
 
     fn says(&self, quote: &str) -> bool {
@@ -318,11 +318,11 @@ impl Source {
         let has_number = |wanted: f64| self.numbers.iter().any(|number| (number - wanted.abs()).abs() < 1e-9);
         match value {
             Value::String(text) => {
-                let date: Vec<f64> = text.split('-').filter_map(|part| part.parse().ok()).collect();
+                let date: Vec<u32> = text.split('-').filter_map(|part| part.parse().ok()).collect();
                 let is_date = text.len() == 10 && date.len() == 3;
                 self.says(text)
                     || self.raw.contains(text.as_str())
-                    || (is_date && has_number(date[0]) && has_number(date[2]))
+                    || (is_date && self.digits.contains(&date[0]) && self.digits.contains(&date[2]))
             }
             Value::Number(number) => number.as_f64().is_some_and(has_number),
             // What a control or a word says is a truth, and no text.

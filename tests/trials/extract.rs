@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "", value_name = "TEXT")]
     task: String,
     /// Folder for `extract.json` and `extract.md`
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", overrides_with = "out")]
     out: Option<PathBuf>,
 }
 

@@ -265,6 +265,9 @@ impl Page {
         if u32::try_from(quote.chars().count()).is_ok_and(|length| length > MAX_QUOTE) {
             return Err("which is too long for a quote");
         }
+        if !quote.contains(char::is_alphanumeric) {
+            return Err("which has neither a letter nor a digit");
+        }
         let Kind::Scalar(kind) = kind_of(schema) else { return Err("which is no single value") };
         let is_number = matches!(kind, Scalar::Number | Scalar::Integer);
         let (from, to) = self.find(&quote, is_number).ok_or("which does not stand in the page's text")?;
@@ -289,10 +292,12 @@ impl Page {
             {
                 return false;
             }
-            // With what stands right beside it, it must be the number that it is alone: not 5 of -5, nor 200 of 1,200.
+            // With what stands right beside it, it must be the number that it is alone: not 5 of -5, nor 200 of 1,200, nor
+            // 16 of 16/02/2026.
             let begin = before.rfind(' ').map_or(0, |space| space + 1);
             let end = to + after.find(' ').unwrap_or(after.len());
-            !is_number || self.text.get(begin..end).and_then(number) == number(quote)
+            let word = self.text.get(begin..end).unwrap_or_default();
+            !is_number || (number(word) == number(quote) && (!has_several_numbers(word) || has_several_numbers(quote)))
         })
     }
 }
