@@ -25,7 +25,7 @@ pub struct Question {
     pub name: String,
     /// JSON Schema that is filled.
     pub schema: Map<String, Value>,
-    /// What the page says, without the members that it does not state.
+    /// Values that the page states; other members are missing.
     pub expected: Value,
     /// JSON pointers to members that the page does not state, or not visibly.
     #[serde(default)]
@@ -36,7 +36,7 @@ pub struct Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// The page's labels.
+    /// Labels of the page alone.
     Labels,
     /// A model's quotes: members get names that no page has, and their own names as descriptions.
     Model,
@@ -74,15 +74,15 @@ pub struct Counts {
 pub struct Judged {
     page: String,
     name: String,
-    /// Its counts.
+    /// Counts of this question alone.
     pub counts: Counts,
     /// Each member that is not as expected: its pointer, and what is wrong.
     pub faults: Vec<String>,
-    /// What the step returned.
+    /// Data that the step returned.
     pub data: Value,
 }
 
-/// Pages and questions.
+/// The questions and the pages that they are about.
 #[derive(Debug)]
 pub struct Questions {
     /// The questions, in order.
@@ -292,7 +292,7 @@ fn folded(text: &str) -> String {
 struct Source {
     /// As they are written.
     raw: String,
-    /// Without tags, and with a space for each.
+    /// Without tags, and with a space for each. Of controls, what they show: the chosen option, what is entered.
     plain: [String; 2],
     numbers: Vec<f64>,
     digits: BTreeSet<u32>,
@@ -303,7 +303,9 @@ impl Source {
         let own = pages.iter().filter(|(name, _)| *name == page || name.starts_with(&format!("{page}-")));
         let raw: Vec<&str> = own.map(|(_, html)| html.as_str()).collect();
         let raw = raw.join("\n").replace("&amp;", "&").replace("&quot;", "\"");
-        let plain = ["", " "].map(|instead| folded(&replaced(r"<[^>]*>", &raw, instead)));
+        let shown = replaced(r"<option>[^<]*|<input type=.password[^>]*>", &raw, "");
+        let shown = replaced(r#"<input [^>]*value="([^"]*)"[^>]*>"#, &shown, " $1 ");
+        let plain = ["", " "].map(|instead| folded(&replaced(r"<[^>]*>", &shown, instead)));
         let numbers = found(r"\d[\d.,'’]*(?: \d{3}\b)*", &raw).flat_map(readings).collect();
         let digits = found(r"\d+", &raw).filter_map(|digits| digits.parse().ok()).collect();
         Self { raw, plain, numbers, digits }
@@ -332,7 +334,7 @@ impl Source {
     }
 }
 
-/// What a written number may mean: with a point for decimals, with a comma, or without any.
+/// Values that a written number may have: with a point for decimals, with a comma, or without any.
 fn readings(written: &str) -> Vec<f64> {
     let plain = written.trim_end_matches(['.', ',']).replace(['\'', '’', ' '], "");
     let point = plain.replace(',', "");
@@ -363,7 +365,8 @@ pub fn table(ways: &[(Way, Counts)]) -> String {
         lines[0] += &format!(" {title} |");
         lines[1] += " ---: |";
     }
-    let rows: [(&str, fn(&Counts) -> String); 9] = [
+    type Cell = fn(&Counts) -> String;
+    let rows: [(&str, Cell); 9] = [
         ("members right", |it| it.right.to_string()),
         ("… wrong", |it| it.wrong.to_string()),
         ("… unfilled, though on the page", |it| it.unfilled.to_string()),
@@ -371,7 +374,7 @@ pub fn table(ways: &[(Way, Counts)]) -> String {
         ("values that are not on the page (invented)", |it| it.invented.to_string()),
         ("quotes of the model that were refused", |it| it.refused.to_string()),
         ("answers of the model that could not be read", |it| it.failed.to_string()),
-        ("seconds, all questions", |it| it.took.as_secs().to_string()),
+        ("seconds, all questions", |it| format!("{:.1}", it.took.as_secs_f64())),
         ("tokens, read + written", |it| format!("{} + {}", it.tokens.0, it.tokens.1)),
     ];
     for (title, cell) in rows {

@@ -107,11 +107,12 @@ pub(crate) fn is_evidently(content: &Content, kind: &str) -> bool {
     let (digits, letters) = (count(|c| c.is_ascii_digit()), count(char::is_alphabetic));
     match kind {
         "name" => letters > digits && !content.text.contains('@'),
-        "number" | "code" | "id" => digits > 0 && digits >= letters,
+        "number" | "code" | "id" | "count" => digits > 0 && digits >= letters,
         "email" => content.text.contains('@'),
         "phone" => digits >= 6 && letters == 0,
         "date" => date(content.best()).or_else(|| date(&content.text)).is_some(),
-        "price" => is_money(&content.text),
+        "time" => digits > 0 && content.text.contains(':'),
+        "price" => is_money(&content.text) || has_cents(&content.text),
         "url" => content.url.is_some(),
         _ => false,
     }
@@ -253,6 +254,13 @@ pub(crate) fn is_money(text: &str) -> bool {
     text.chars().count() <= 40
         && text.contains(|c: char| c.is_ascii_digit())
         && (text.contains(is_currency) || CODES.iter().any(|code| text.contains(code)))
+}
+
+/// Returns `true` for a number with two decimals and nothing else: `1,204.50`.
+fn has_cents(text: &str) -> bool {
+    let text = text.trim();
+    let decimals = text.rfind(['.', ',']).map(|at| text.len() - at - 1);
+    decimals == Some(2) && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−'))
 }
 
 fn truth(text: &str) -> Option<bool> {

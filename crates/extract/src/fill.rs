@@ -502,8 +502,13 @@ fn best_pair(
 /// Returns `true` if a label leaves out no more of a name than what goes without saying: the name of what it is in, and at
 /// the end a kind that the content shows.
 fn is_called(name: &Words, within: &Words, pair: &Pair) -> bool {
-    name.lacking(&pair.label)
-        .all(|word| within.contains(word) || (name.last() == Some(word) && is_evidently(&pair.content, word)))
+    const SMALL: [&str; 7] = ["are", "at", "has", "is", "of", "on", "the"];
+    let goes_unsaid = |word: &str| {
+        within.contains(word)
+            || SMALL.contains(&word)
+            || (name.last() == Some(word) && is_evidently(&pair.content, word))
+    };
+    name.lacking(&pair.label).all(goes_unsaid)
 }
 
 fn scalar(schema: &Value, kind: Scalar, name: &Words, scope: &Scope<'_, '_>) -> Option<Value> {

@@ -68,13 +68,14 @@ fn a_label_that_lacks_a_word_of_the_name_is_of_another_thing() {
     let text = json!({ "type": "string" });
     let schema = json!({ "type": "object", "properties": {
         "regularPrice": { "type": "number" }, "warehouseCode": text, "houseNumber": text, "companyNumber": text,
+        "totalAmount": { "type": "number" }, "adultPrice": { "type": "number" }, "isOpen": { "type": "boolean" },
         "orderNumber": text, "customerName": text, "customerEmail": text, "emailAddress": text, "deliveryPrice": { "type": "number" } } });
     let body = "<p>Price: $9</p><p>SKU: A-1</p><p>Number: 7</p><p>Company: Studio 54</p><p>Order: A-17</p>\
-        <p>Customer: Ann Lee</p><p>Email: a@b.test</p><p>Delivery: $3.20</p>";
+        <p>Customer: Ann Lee</p><p>Email: a@b.test</p><p>Delivery: $3.20</p><p>Total: 12.20</p><p>Adults: 2</p><p>Open: yes</p>";
     assert_eq!(
         filled(&schema, body),
-        json!({ "orderNumber": "A-17", "customerName": "Ann Lee", "emailAddress": "a@b.test", "deliveryPrice": 3.2,
-            "$unfilled": ["/regularPrice", "/warehouseCode", "/houseNumber", "/companyNumber", "/customerEmail"] })
+        json!({ "totalAmount": 12.2, "isOpen": true, "orderNumber": "A-17", "customerName": "Ann Lee", "emailAddress": "a@b.test", "deliveryPrice": 3.2,
+            "$unfilled": ["/regularPrice", "/warehouseCode", "/houseNumber", "/companyNumber", "/adultPrice", "/customerEmail"] })
     );
 }
 
