@@ -63,6 +63,18 @@ impl Filled {
                 link.append_html(format!(" ({href}) "));
             }
         }
+        // Formatting would run these together with what follows, so that no quote of either were of whole words.
+        const BLOCKS: &str = "address, aside, caption, details, fieldset, figcaption, figure, footer, form, header, legend, \
+            main, menu, nav, summary";
+        for block in document.select(BLOCKS).nodes() {
+            block.rename("div");
+        }
+        for term in document.select("dt").nodes() {
+            term.append_html(" ");
+        }
+        for description in document.select("dd").nodes() {
+            description.append_html("<br>");
+        }
         let text = document.formatted_text();
         (text.chars().take(MAX_TEXT).collect(), text.chars().nth(MAX_TEXT).is_some())
     }

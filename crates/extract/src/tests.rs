@@ -265,6 +265,32 @@ fn a_quote_of_the_page_is_a_value_and_the_line_around_it_is_reported() {
 }
 
 #[test]
+fn terms_captions_and_legends_are_words_of_their_own_in_the_text() {
+    let body = "<dl><dt>Height</dt><dd>52 cm</dd><dt>Weight</dt><dd>13 kg</dd></dl><table><caption>Items</caption>\
+        <tr><th>Product</th><th>Qty</th></tr></table><fieldset><legend>Delivery</legend>Express</fieldset>\
+        <details><summary>More</summary>Fragile</details><footer>Acme</footer><address>Leeds</address>";
+    let schema = json!({ "type": "object", "properties": { "it": { "type": "string" } } });
+    let html = format!("<body>{body}</body>");
+    let (text, _) = fill(&schema, &html, &Metadata::default(), "https://a.test/page").text(&schema, &html);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Height 52 cm",
+            "Weight 13 kg",
+            "Items",
+            "Product Qty",
+            "Delivery",
+            "Express",
+            "More",
+            "Fragile",
+            "Acme",
+            "Leeds"
+        ]
+    );
+}
+
+#[test]
 fn quotes_become_what_the_page_would_have_been_read_as() {
     let schema = object(json!({
         "stored": { "type": "integer" }, "cold": { "type": "number" }, "opened": { "type": "string", "format": "date" },
