@@ -11,6 +11,7 @@ mod egress;
 mod engines;
 mod evaluation;
 mod export;
+mod extraction;
 mod facade;
 mod faults;
 mod filling;

@@ -1,6 +1,7 @@
 //! Code that the end-to-end tests share: the built-in site in this process, and `cuebook` as a user runs it.
 
 pub mod drifts;
+pub mod extraction;
 pub mod faults;
 pub mod hostile;
 mod mcp;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
 use xtask::chrome;
-use xtask::commands::{BuildProfile, build_cuebook_as, python, root, stage};
+use xtask::commands::{BuildProfile, build_cuebook_as, build_trials, python, root, stage};
 
 use crate::models;
 
@@ -85,7 +85,11 @@ fn package() -> PathBuf {
 /// # Errors
 /// If a suite or a model is not fetched, the model cannot be served, or results are worse than a baseline.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
-    let (model, arguments) = models::planner_of(&named(arguments)?)?;
+    let (model, mut arguments) = models::planner_of(&named(arguments)?)?;
+    if let Some(at) = arguments.iter().position(|argument| argument == "--extract") {
+        arguments.remove(at);
+        return extract(model, &arguments);
+    }
     for (suite, is_there) in [(MINIWOB_SUITE, package().is_dir()), (DJANGO_SUITE, django().is_file())] {
         let is_wanted = arguments.iter().any(|argument| argument == suite);
         ensure!(!is_wanted || is_there, "the packages of {suite} are not there: run `cargo xtask fetch` once");
@@ -102,6 +106,20 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     server.map_or(Ok(()), models::Server::stop)?;
     ensure!(status.success(), "cuebook eval: {status}");
     Ok(())
+}
+
+/// Asks the questions of `eval/extract`, by labels, and with a model by its quotes too.
+fn extract(model: Option<models::Model>, arguments: &[OsString]) -> Result<()> {
+    let mut command = Command::new(build_trials()?);
+    command.current_dir(root()).env("CHROME", chrome::find_or_install()?).arg("extract");
+    command.args(["--out", "target/eval/extract"]);
+    let server = model.map(|model| models::Server::start(&python()?, &model)).transpose()?;
+    if let Some(server) = &server {
+        command.args(server.address());
+    }
+    let measured = stage("questions", command.args(arguments));
+    server.map_or(Ok(()), models::Server::stop)?;
+    measured
 }
 
 /// The arguments with the names of suites replaced by their files.

@@ -62,7 +62,7 @@ enum Chore {
     /// Download the suites and models that are other people's (needs Python)
     Fetch(eval::FetchArguments),
     /// Measure an agent on suites: `cuebook eval`, where --suite also takes miniwob and all, and --planner model:smollm2,
-    /// model:gemma270m or model:FILE.gguf, which is served meanwhile
+    /// model:gemma270m or model:FILE.gguf, which is served meanwhile. With --extract, the questions of `eval/extract`
     #[command(disable_help_flag = true)]
     Eval(Measured),
     /// Teach a small model by the logs of an oracle, and measure it before and after, on tasks that it saw and on others

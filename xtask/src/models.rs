@@ -211,10 +211,15 @@ impl Server {
 
     /// The flags that `cuebook eval` needs besides `stated`.
     pub(crate) fn flags(&self, stated: &[OsString]) -> Vec<String> {
-        let mut flags =
-            ["--planner", "openai", "--base-url", &self.base_url, "--model", &self.name].map(str::to_owned).to_vec();
+        let mut flags = ["--planner", "openai"].map(str::to_owned).to_vec();
+        flags.extend(self.address());
         flags.extend(unless(stated).into_iter().flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]));
         flags
+    }
+
+    /// The flags that say where it answers, and under which name.
+    pub(crate) fn address(&self) -> [String; 4] {
+        ["--base-url", &self.base_url, "--model", &self.name].map(str::to_owned)
     }
 
     /// Stops the server.

@@ -65,9 +65,11 @@ pub(crate) fn convert(
         });
         let within = || {
             let lower = content.text.to_lowercase();
-            options.iter().find(|option| {
-                option.as_str().is_some_and(|text| !text.is_empty() && lower.contains(&text.to_lowercase()))
-            })
+            let mut named = options.iter().filter(|option| {
+                option.as_str().is_some_and(|text| !text.is_empty() && has_words(&lower, &text.to_lowercase()))
+            });
+            // Of several, which one is meant would be a guess.
+            named.next().filter(|_| named.next().is_none())
         };
         return whole.or_else(within).cloned();
     }
@@ -85,6 +87,34 @@ pub(crate) fn convert(
         }
         Scalar::Truth => truth(content.best()).map(Value::Bool),
         Scalar::Null => content.text.trim().is_empty().then_some(Value::Null),
+    }
+}
+
+/// Returns `true` if `words` stand in a text, not within other words.
+pub(crate) fn has_words(text: &str, words: &str) -> bool {
+    let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    text.match_indices(words).any(|(from, found)| {
+        let (before, after) =
+            (text.get(..from).unwrap_or_default(), text.get(from + found.len()..).unwrap_or_default());
+        is_end(before.chars().next_back()) && is_end(after.chars().next())
+    })
+}
+
+/// Returns `true` if a content shows by itself that it is of the kind that the last word of a name says, so that its label
+/// need not repeat it: `Order: A-17` is an order number, `Company: Studio 54` no company number.
+pub(crate) fn is_evidently(content: &Content, kind: &str) -> bool {
+    let count = |is: fn(char) -> bool| content.text.chars().filter(|c| is(*c)).count();
+    let (digits, letters) = (count(|c| c.is_ascii_digit()), count(char::is_alphabetic));
+    match kind {
+        "name" => letters > digits && !content.text.contains('@'),
+        "number" | "code" | "id" | "count" => digits > 0 && digits >= letters,
+        "email" => content.text.contains('@'),
+        "phone" => digits >= 6 && letters == 0,
+        "date" => date(content.best()).or_else(|| date(&content.text)).is_some(),
+        "time" => digits > 0 && content.text.contains(':'),
+        "price" => is_money(&content.text) || has_cents(&content.text),
+        "url" => content.url.is_some(),
+        _ => false,
     }
 }
 
@@ -109,10 +139,36 @@ fn text_of(content: &Content, format: Option<&str>) -> Option<String> {
     }
 }
 
-/// A date, if it is written in an order that leaves no doubt.
+/// Months in English, German, French, Spanish, Italian and Dutch.
+const MONTHS: [&[&str]; 12] = [
+    &["january", "januar", "jänner", "janvier", "enero", "gennaio", "januari"],
+    &["february", "februar", "février", "febrero", "febbraio", "februari"],
+    &["march", "märz", "mars", "marzo", "maart", "mrt"],
+    &["april", "avril", "abril", "aprile"],
+    &["may", "mai", "mayo", "maggio", "mei"],
+    &["june", "juni", "juin", "junio", "giugno"],
+    &["july", "juli", "juillet", "julio", "luglio"],
+    &["august", "août", "agosto", "augustus"],
+    &["september", "septembre", "septiembre", "setiembre", "settembre"],
+    &["october", "oktober", "octobre", "octubre", "ottobre"],
+    &["november", "novembre", "noviembre"],
+    &["december", "dezember", "décembre", "diciembre", "dicembre"],
+];
+
+/// 1 to 12, for the name of a month or its first three letters or more. `None` if it could be two: French `jui`.
+fn month_of(word: &str) -> Option<u32> {
+    let word = word.to_lowercase();
+    let is_it = |names: &[&str]| names.iter().any(|name| name.starts_with(&word));
+    let mut months = (1..).zip(MONTHS).filter(|(_, names)| word.chars().count() >= 3 && is_it(names));
+    let (month, _) = months.next()?;
+    months.next().is_none().then_some(month)
+}
+
+/// A date, if it is written in an order that leaves no doubt. With points, the day comes first: `5.3.2024`.
 fn date(text: &str) -> Option<String> {
-    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    const OF: [&str; 4] = ["of", "de", "del", "di"];
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty() && !OF.contains(part)).collect();
     let whole = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
     let written = |year: u32, month: u32, day: u32| {
         ((1..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day))
@@ -120,11 +176,6 @@ fn date(text: &str) -> Option<String> {
     };
     for window in parts.windows(3) {
         let [a, b, c] = window else { continue };
-        let month_of = |part: &str| {
-            let start: String = part.chars().take(3).flat_map(char::to_lowercase).collect();
-            let at = MONTHS.iter().position(|month| *month == start)?;
-            part.chars().all(char::is_alphabetic).then(|| u32::try_from(at + 1).unwrap_or(0))
-        };
         if a.len() == 4
             && let (Some(year), Some(month), Some(day)) = (whole(a), whole(b), whole(c.get(..2).unwrap_or(c)))
             && let Some(date) = written(year, month, day)
@@ -142,7 +193,15 @@ fn date(text: &str) -> Option<String> {
             return written(year, month, day);
         }
     }
-    None
+    text.split_whitespace().find_map(|word| {
+        let parts: Vec<&str> = word.trim_matches(|c: char| !c.is_ascii_digit()).split('.').collect();
+        let [day, month, year] = parts[..] else { return None };
+        let is_short = |part: &str| part.len() <= 2;
+        if !is_short(day) || !is_short(month) || year.len() != 4 {
+            return None;
+        }
+        written(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+    })
 }
 
 /// The first number in a text: `$1,234.50`, `1.234,50 €`, `-3`, `12 %`.
@@ -197,6 +256,13 @@ pub(crate) fn is_money(text: &str) -> bool {
         && (text.contains(is_currency) || CODES.iter().any(|code| text.contains(code)))
 }
 
+/// Returns `true` for a number with two decimals and nothing else: `1,204.50`.
+fn has_cents(text: &str) -> bool {
+    let text = text.trim();
+    let decimals = text.rfind(['.', ',']).map(|at| text.len() - at - 1);
+    decimals == Some(2) && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−'))
+}
+
 fn truth(text: &str) -> Option<bool> {
     let text = text.trim().to_lowercase();
     match text.as_str() {
@@ -238,10 +304,21 @@ mod tests {
 
     #[test]
     fn dates_are_read_where_their_order_leaves_no_doubt() {
-        for text in ["2024-03-05", "2024-03-05T10:00:00Z", "March 5, 2024", "5 Mar 2024", "Posted on 5th March 2024."] {
+        for text in [
+            "2024-03-05",
+            "2024-03-05T10:00:00Z",
+            "March 5, 2024",
+            "5 Mar 2024",
+            "Posted on 5th March 2024.",
+            "5. März 2024",
+            "5 de marzo de 2024",
+            "am 05.03.2024,",
+        ] {
             assert_eq!(date(text).as_deref(), Some("2024-03-05"), "{text}");
         }
-        assert_eq!(date("03/05/2024"), None);
+        for text in ["03/05/2024", "5 jui 2024", "5 marching 2024", "1.2.3.2024", "31.13.2024", "10.5.24"] {
+            assert_eq!(date(text), None, "{text}");
+        }
     }
 
     #[test]
@@ -252,10 +329,10 @@ mod tests {
         assert_eq!(convert(&content, Scalar::Truth, None, None), None);
         assert_eq!(convert(&Content::text("In stock"), Scalar::Truth, None, None), Some(Value::Bool(true)));
         let options = [Value::from("new"), Value::from("used")];
-        assert_eq!(
-            convert(&Content::text("Used, like new?"), Scalar::Text, None, Some(&options)),
-            Some(Value::from("new"))
-        );
+        for (text, wanted) in [("Used for a year", Some("used")), ("Used, like new?", None), ("Renewed", None)] {
+            let found = convert(&Content::text(text), Scalar::Text, None, Some(&options));
+            assert_eq!(found, wanted.map(Value::from), "{text}");
+        }
         assert_eq!(convert(&Content::text("broken"), Scalar::Text, None, Some(&options)), None);
     }
 }

@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use dom_query::{Document, NodeRef};
 use serde_json::{Map, Value, json};
 
-use crate::convert::{Content, Scalar, convert};
-use crate::metadata::Metadata;
+use crate::convert::{Content, Scalar, convert, has_words, is_evidently};
+use crate::metadata::{Metadata, is_frame};
 use crate::pairs::{Pair, content_of, pairs_of};
-use crate::records::{MAX_RECORDS, Record, Set, names_of, pairs_in, plain_lists, sets_in, stated};
+use crate::records::{MAX_RECORDS, Record, Set, headed, names_of, pairs_in, plain_lists, sets_in, stated};
 use crate::words::Words;
 
 /// The largest schema, in bytes of JSON.
@@ -29,6 +29,8 @@ const MAX_DEPTH: usize = 12;
 const MAX_MEMBERS: usize = 200;
 /// The least fit of a label with the name of a member.
 const MIN_FIT: f32 = 0.35;
+/// Labels that fit a name this much worse than the best are its rivals, if none says the name and no more.
+const RIVALS: f32 = 0.15;
 /// The most validation errors that the answer reports.
 const MAX_COMPLAINTS: usize = 20;
 /// The most values whose quotes, and whose refusals, the answer reports.
@@ -149,7 +151,7 @@ pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Fille
     pairs.extend(page_pairs(metadata, &linked, url));
     let data: Vec<Value> = linked.into_iter().chain(metadata.items.iter().cloned()).collect();
     let mut filler = Filler { root: schema, data: &data, unfilled: Vec::new(), truncated: BTreeSet::new() };
-    let scope = Scope { pairs: &pairs, node: Some(&root), is_page: true };
+    let scope = Scope { pairs: &pairs, node: Some(&root), is_page: true, called: Words::default(), contested: &[] };
     let value = filler.value(schema, &Words::default(), &scope, "", 0).unwrap_or(Value::Null);
     let Filler { mut unfilled, truncated, .. } = filler;
     unfilled.truncate(200);
@@ -160,9 +162,11 @@ pub fn fill(schema: &Value, html: &str, metadata: &Metadata, url: &str) -> Fille
 
 /// The page's metadata as pairs; ranked slightly below what it shows.
 fn page_pairs(metadata: &Metadata, linked: &[Value], url: &str) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = linked.iter().chain(&metadata.items).flat_map(pairs_in).collect();
-    for pair in &mut pairs {
-        pair.weight *= 0.9;
+    let mut pairs = Vec::new();
+    for item in linked.iter().chain(&metadata.items) {
+        // What the page is a part of is not its subject.
+        let weight = if is_frame(item) { 0.6 } else { 0.9 };
+        pairs.extend(pairs_in(item).into_iter().map(|pair| Pair { weight: pair.weight * weight, ..pair }));
     }
     for (name, value) in &metadata.meta {
         let name = name.rsplit(':').next().unwrap_or(name);
@@ -183,6 +187,10 @@ struct Scope<'s, 'a> {
     pairs: &'s [Pair],
     node: Option<&'s NodeRef<'a>>,
     is_page: bool,
+    /// Name of the list or object that is filled: `flights`, in which a `flightNumber` may be called a number.
+    called: Words,
+    /// Members that several objects here want. One that nothing is called has no claim to them.
+    contested: &'s [&'s String],
 }
 
 struct Filler<'s> {
@@ -227,7 +235,7 @@ impl<'s> Filler<'s> {
         match kind_of(schema) {
             Kind::Object => Some(self.object(schema, name, scope, path, depth)),
             Kind::Array => Some(self.array(schema, name, scope, path, depth)),
-            Kind::Scalar(kind) => scalar(schema, kind, name, scope.pairs),
+            Kind::Scalar(kind) => scalar(schema, kind, name, scope),
         }
     }
 
@@ -239,16 +247,23 @@ impl<'s> Filler<'s> {
         let mut members = Map::new();
         let Some(Value::Object(properties)) = schema.get("properties") else { return Value::Object(members) };
         // A nested object is filled from the part of the page with its name, if there is one.
-        let part = (!name.is_empty()).then(|| scope.node.and_then(|node| part_called(node, name))).flatten();
-        let own = part.as_ref().map(pairs_of);
+        let place = scope.node.filter(|_| !name.is_empty());
+        let part = place.and_then(|node| part_called(node, name));
+        let row = place.filter(|_| part.is_none()).and_then(|node| headed(node, name));
+        let own = part.as_ref().map(pairs_of).or(row);
+        let taken = if own.is_none() && !name.is_empty() { scope.contested } else { &[] };
+        let contested = self.contested(properties);
         let scope = Scope {
             pairs: own.as_deref().unwrap_or(scope.pairs),
             node: part.as_ref().or(scope.node),
-            is_page: scope.is_page && part.is_none(),
+            is_page: scope.is_page && own.is_none(),
+            called: if name.is_empty() { scope.called.clone() } else { name.clone() },
+            contested: &contested,
         };
         for (key, member) in properties.iter().take(MAX_MEMBERS) {
             let at = format!("{path}/{}", segment(key));
-            match self.member(key, member, &scope, &at, depth) {
+            let found = if taken.contains(&key) { None } else { self.member(key, member, &scope, &at, depth) };
+            match found {
                 Some(value) => drop(members.insert(key.clone(), value)),
                 None => {
                     let nothing = accepts_null(self.resolved(member)).then_some(Value::Null);
@@ -258,6 +273,13 @@ impl<'s> Filler<'s> {
             }
         }
         Value::Object(members)
+    }
+
+    /// The members that more than one of these objects wants.
+    fn contested(&self, properties: &'s Map<String, Value>) -> Vec<&'s String> {
+        let inner = properties.values().filter_map(|member| self.resolved(member).get("properties")?.as_object());
+        let mut seen = BTreeSet::new();
+        inner.flat_map(Map::keys).filter(|key| !seen.insert(*key)).collect()
     }
 
     /// A member by its key, or by the title that the schema gives it.
@@ -337,7 +359,13 @@ impl<'s> Filler<'s> {
         let mut values = Vec::new();
         for mut record in set.records.into_iter().take(limit) {
             record.ready();
-            let scope = Scope { pairs: &record.pairs, node: record.node.as_ref(), is_page: false };
+            let scope = Scope {
+                pairs: &record.pairs,
+                node: record.node.as_ref(),
+                is_page: false,
+                called: name.clone(),
+                contested: &[],
+            };
             let kept = self.unfilled.len();
             let value = self.object(items, &Words::default(), &scope, &format!("{path}/{}", values.len()), depth + 1);
             // An empty row, such as one that spans the table, is not an item.
@@ -387,7 +415,7 @@ fn fit_of(set: &mut Set<'_>, wanted: &[(Words, &Value)], name: &Words) -> f32 {
         record.ready();
         for (words, schema) in wanted {
             sum += match kind_of(schema) {
-                Kind::Scalar(kind) => best_pair(words, &record.pairs, |content| {
+                Kind::Scalar(kind) => best_pair(words, name, &record.pairs, |content| {
                     convert(content, kind, format_of(schema), options_of(schema))
                 })
                 .map_or(0.0, |(_, fit)| fit),
@@ -442,21 +470,50 @@ pub(crate) fn options_of(schema: &Value) -> Option<&[Value]> {
     schema.get("enum").and_then(Value::as_array).map(Vec::as_slice)
 }
 
-/// The best of the contents that are called by these words and convert.
-fn best_pair(name: &Words, pairs: &[Pair], convert: impl Fn(&Content) -> Option<Value>) -> Option<(Value, f32)> {
+/// The best of the contents that are called by these words and convert. Where the best labels say more than the words, or
+/// are equally good, and name different values, none is: which one is meant would be a guess.
+fn best_pair(
+    name: &Words,
+    within: &Words,
+    pairs: &[Pair],
+    convert: impl Fn(&Content) -> Option<Value>,
+) -> Option<(Value, f32)> {
     let mut fits: Vec<(f32, &Pair)> = pairs
         .iter()
         .map(|pair| (name.fits(&pair.label) * pair.weight, pair))
-        .filter(|(fit, _)| *fit >= MIN_FIT)
+        .filter(|(fit, pair)| *fit >= MIN_FIT && is_called(name, within, pair))
         .collect();
     // Stable: of equals, the first of the document.
     fits.sort_by(|a, b| b.0.total_cmp(&a.0));
-    fits.into_iter().take(50).find_map(|(fit, pair)| convert(&pair.content).map(|value| (value, fit)))
+    let found = fits.into_iter().take(50);
+    let mut found = found.filter_map(|(fit, pair)| convert(&pair.content).map(|value| (value, fit, pair)));
+    let (value, best, pair) = found.next()?;
+    let says_no_more = name.lacking(&pair.label).next().is_none() && pair.label.lacking(name).next().is_none();
+    let nearly = if says_no_more { best - 0.01 } else { best - RIVALS };
+    let is_rival = |(other, _, rival): (Value, f32, &Pair)| {
+        // A text that holds the other is the same place of the page.
+        let (one, two) = (&pair.content.text, &rival.content.text);
+        let is_same_place = value.is_string() && (has_words(one, two) || has_words(two, one));
+        other != value && !is_same_place
+    };
+    (!found.take_while(|(_, fit, _)| *fit > nearly).any(is_rival)).then_some((value, best))
 }
 
-fn scalar(schema: &Value, kind: Scalar, name: &Words, pairs: &[Pair]) -> Option<Value> {
-    best_pair(name, pairs, |content| convert(content, kind, format_of(schema), options_of(schema)))
-        .map(|(value, _)| value)
+/// Returns `true` if a label leaves out no more of a name than what goes without saying: the name of what it is in, and at
+/// the end a kind that the content shows.
+fn is_called(name: &Words, within: &Words, pair: &Pair) -> bool {
+    const SMALL: [&str; 7] = ["are", "at", "has", "is", "of", "on", "the"];
+    let goes_unsaid = |word: &str| {
+        within.contains(word)
+            || SMALL.contains(&word)
+            || (name.last() == Some(word) && is_evidently(&pair.content, word))
+    };
+    name.lacking(&pair.label).all(goes_unsaid)
+}
+
+fn scalar(schema: &Value, kind: Scalar, name: &Words, scope: &Scope<'_, '_>) -> Option<Value> {
+    let convert = |content: &Content| convert(content, kind, format_of(schema), options_of(schema));
+    best_pair(name, &scope.called, scope.pairs, convert).map(|(value, _)| value)
 }
 
 /// The part of a page that is called by this name: the smallest that is so named and has parts itself.
@@ -477,7 +534,7 @@ fn part_called<'a>(scope: &NodeRef<'a>, name: &Words) -> Option<NodeRef<'a>> {
 /// The contents of a list of plain things.
 fn plain(name: &Words, scope: &Scope<'_, '_>) -> Vec<Content> {
     let Some(node) = scope.node else {
-        return split(name, scope.pairs);
+        return split(name, scope);
     };
     let of = |nodes: &[NodeRef<'_>]| nodes.iter().map(content_of).collect::<Vec<_>>();
     let is = |word: &str| name.fits(&Words::of(word)) >= 0.95;
@@ -491,8 +548,8 @@ fn plain(name: &Words, scope: &Scope<'_, '_>) -> Vec<Content> {
         }
     };
     for (called, items) in plain_lists(node) {
-        let fit = called.iter().map(|called| name.fits(called)).fold(0.0, f32::max);
-        offer(fit, of(&items));
+        let whole = called.iter().filter(|called| name.lacking(called).next().is_none());
+        offer(whole.map(|called| name.fits(called)).fold(0.0, f32::max), of(&items));
     }
     for set in sets_in(node) {
         // A column of a table.
@@ -526,7 +583,7 @@ fn plain(name: &Words, scope: &Scope<'_, '_>) -> Vec<Content> {
     if is("image") {
         return of(&all(node, &["img"]));
     }
-    split(name, scope.pairs)
+    split(name, scope)
 }
 
 fn all<'a>(scope: &NodeRef<'a>, tags: &[&str]) -> Vec<NodeRef<'a>> {
@@ -534,9 +591,9 @@ fn all<'a>(scope: &NodeRef<'a>, tags: &[&str]) -> Vec<NodeRef<'a>> {
 }
 
 /// One content that lists several things.
-fn split(name: &Words, pairs: &[Pair]) -> Vec<Content> {
-    let found =
-        best_pair(name, pairs, |content| (!content.text.is_empty()).then(|| Value::String(content.text.clone())));
+fn split(name: &Words, scope: &Scope<'_, '_>) -> Vec<Content> {
+    let text = |content: &Content| (!content.text.is_empty()).then(|| Value::String(content.text.clone()));
+    let found = best_pair(name, &scope.called, scope.pairs, text);
     let Some((Value::String(text), _)) = found else { return Vec::new() };
     text.split([',', ';', '•', '|', '\n']).map(str::trim).filter(|part| !part.is_empty()).map(Content::text).collect()
 }

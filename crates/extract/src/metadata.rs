@@ -41,15 +41,12 @@ impl Metadata {
 
     /// Returns the kind of page that its own data states, such as `Product`; `None` if it states none.
     fn page_type(&self, linked: &[Value]) -> Option<String> {
-        let of = |value: &Value| match value.get("@type") {
-            Some(Value::String(kind)) => Some(kind.clone()),
-            Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str).map(str::to_owned),
-            _ => None,
-        };
-        const FRAME: [&str; 4] = ["WebSite", "Organization", "BreadcrumbList", "WebPage"];
-        let kinds = || linked.iter().chain(&self.items).filter_map(of);
-        kinds()
-            .find(|kind| !FRAME.contains(&kind.as_str()))
+        let items = || linked.iter().chain(&self.items);
+        let kinds = || items().filter_map(kind_of).map(str::to_owned);
+        items()
+            .filter(|item| !is_frame(item))
+            .find_map(kind_of)
+            .map(str::to_owned)
             .or_else(|| self.meta.get("og:type").and_then(Value::as_str).map(str::to_owned))
             .or_else(|| kinds().next())
     }
@@ -81,6 +78,20 @@ impl Metadata {
         }
         data
     }
+}
+
+/// The kind that a thing states first.
+fn kind_of(item: &Value) -> Option<&str> {
+    match item.get("@type")? {
+        Value::Array(kinds) => kinds.first()?.as_str(),
+        kind => kind.as_str(),
+    }
+}
+
+/// Returns `true` for what a page is a part of, which is hardly ever its subject.
+pub(crate) fn is_frame(item: &Value) -> bool {
+    const FRAME: [&str; 4] = ["WebSite", "Organization", "BreadcrumbList", "WebPage"];
+    kind_of(item).is_some_and(|kind| FRAME.contains(&kind))
 }
 
 #[cfg(test)]

@@ -55,7 +55,6 @@ struct Pairs {
     has_heading: bool,
     has_link: bool,
     has_image: bool,
-    has_time: bool,
 }
 
 impl Pairs {
@@ -78,8 +77,8 @@ impl Pairs {
                 self.has_image = true;
                 self.put("image", content_of(node), 0.6);
             }
-            "time" if !self.has_time => {
-                self.has_time = true;
+            "table" => self.rows(node),
+            "time" => {
                 self.put("date", content_of(node), 0.7);
                 self.put("time", content_of(node), 0.6);
             }
@@ -146,13 +145,45 @@ impl Pairs {
         }
     }
 
-    /// A heading of a row, before its cells.
+    /// The rows of a table without headings, all of two cells: a label and its content.
+    fn rows(&mut self, node: &NodeRef<'_>) {
+        let inner = || node.descendants_it().take(MAX_NODES);
+        let rows: Vec<_> = inner().filter(|node| node.has_name("tr")).map(|row| row.element_children()).collect();
+        let is_pair = |row: &Vec<NodeRef<'_>>| row.len() == 2 && row.iter().all(|cell| cell.has_name("td"));
+        if !rows.iter().all(is_pair) {
+            return;
+        }
+        for row in rows {
+            if let [label, content] = row.as_slice() {
+                let label = text_of(label);
+                if label.chars().count() <= MAX_LABEL {
+                    self.put(&label, content_of(content), 0.9);
+                }
+            }
+        }
+    }
+
+    /// Numbers that are called by the word after them, each in a part of its own: `2 replies · 318 views`.
+    fn counts(&mut self, text: &str) {
+        const MIN_LETTERS: usize = 3;
+        for part in text.split(['·', '•', '|', ',']) {
+            let mut words = part.split_whitespace();
+            let (Some(number), Some(word), None) = (words.next(), words.next(), words.next()) else { continue };
+            let is_number = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+            if is_number && word.chars().count() >= MIN_LETTERS && word.chars().all(char::is_alphabetic) {
+                self.put(word, Content::text(number), 0.6);
+            }
+        }
+    }
+
+    /// A heading of a row, before its only cell: which of several is meant, the headings of their columns say.
     fn row_heading(&mut self, node: &NodeRef<'_>) {
         let before = node.prev_element_sibling();
         if before.is_some_and(|before| before.has_name("th")) {
             return;
         }
-        if let Some(cell) = node.next_element_sibling().filter(|next| next.has_name("td")) {
+        let cell = node.next_element_sibling().filter(|next| next.has_name("td"));
+        if let Some(cell) = cell.filter(|cell| cell.next_element_sibling().is_none()) {
             self.put(&text_of(node), content_of(&cell), 1.0);
         }
     }
@@ -180,6 +211,7 @@ impl Pairs {
         if is_money(&text) {
             self.put("price", Content::text(text.clone()), 0.6);
         }
+        self.counts(&text);
         let Some((label, rest)) = text.split_once([':', '：']) else { return };
         let rest = rest.trim();
         if rest.is_empty() {
@@ -290,6 +322,12 @@ fn is_leaf(node: &NodeRef<'_>) -> bool {
                     | "br"
                     | "sub"
                     | "sup"
+                    | "del"
+                    | "ins"
+                    | "s"
+                    | "u"
+                    | "q"
+                    | "mark"
             )
         })
     })

@@ -63,6 +63,18 @@ impl Filled {
                 link.append_html(format!(" ({href}) "));
             }
         }
+        // Formatting would run these together with what follows, so that no quote of either were of whole words.
+        const BLOCKS: &str = "address, aside, caption, details, fieldset, figcaption, figure, footer, form, header, legend, \
+            main, menu, nav, summary";
+        for block in document.select(BLOCKS).nodes() {
+            block.rename("div");
+        }
+        for term in document.select("dt").nodes() {
+            term.append_html(" ");
+        }
+        for description in document.select("dd").nodes() {
+            description.append_html("<br>");
+        }
         let text = document.formatted_text();
         (text.chars().take(MAX_TEXT).collect(), text.chars().nth(MAX_TEXT).is_some())
     }
@@ -265,6 +277,9 @@ impl Page {
         if u32::try_from(quote.chars().count()).is_ok_and(|length| length > MAX_QUOTE) {
             return Err("which is too long for a quote");
         }
+        if !quote.contains(char::is_alphanumeric) {
+            return Err("which has neither a letter nor a digit");
+        }
         let Kind::Scalar(kind) = kind_of(schema) else { return Err("which is no single value") };
         let is_number = matches!(kind, Scalar::Number | Scalar::Integer);
         let (from, to) = self.find(&quote, is_number).ok_or("which does not stand in the page's text")?;
@@ -289,10 +304,12 @@ impl Page {
             {
                 return false;
             }
-            // With what stands right beside it, it must be the number that it is alone: not 5 of -5, nor 200 of 1,200.
+            // With what stands right beside it, it must be the number that it is alone: not 5 of -5, nor 200 of 1,200, nor
+            // 16 of 16/02/2026.
             let begin = before.rfind(' ').map_or(0, |space| space + 1);
             let end = to + after.find(' ').unwrap_or(after.len());
-            !is_number || self.text.get(begin..end).and_then(number) == number(quote)
+            let word = self.text.get(begin..end).unwrap_or_default();
+            !is_number || (number(word) == number(quote) && (!has_several_numbers(word) || has_several_numbers(quote)))
         })
     }
 }

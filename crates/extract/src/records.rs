@@ -34,7 +34,7 @@ const MAX_SETS: usize = 400;
 /// The most elements that are read.
 const MAX_NODES: usize = 100_000;
 
-/// Every set in `scope`, tables first.
+/// Every set in `scope`: rows and columns of tables first.
 pub(crate) fn sets_in<'a>(scope: &NodeRef<'a>) -> Vec<Set<'a>> {
     let mut sets = Vec::new();
     let mut groups = Vec::new();
@@ -51,30 +51,45 @@ pub(crate) fn sets_in<'a>(scope: &NodeRef<'a>) -> Vec<Set<'a>> {
     sets
 }
 
-/// A table by the headings of its columns.
-fn table<'a>(table: &NodeRef<'a>) -> Option<Set<'a>> {
+/// The row or the column of a table that has this heading.
+pub(crate) fn headed<'a>(scope: &NodeRef<'a>, name: &Words) -> Option<Vec<Pair>> {
+    let tables = scope.descendants_it().take(MAX_NODES).filter(|node| node.has_name("table")).take(MAX_SETS);
+    let mut records = tables.flat_map(|one| table(&one)).flat_map(|set| set.records);
+    let is_it = |record: &Record<'a>| record.pairs.first().is_some_and(|first| Words::of(&first.content.text) == *name);
+    records.find(is_it).map(|record| record.pairs)
+}
+
+/// A table by the headings of its columns; and by those of its rows, if they have some.
+fn table<'a>(table: &NodeRef<'a>) -> Vec<Set<'a>> {
     let mut headings: Vec<String> = Vec::new();
-    let mut records = Vec::new();
+    let mut records: Vec<Record<'a>> = Vec::new();
     let mut left = 0;
+    let mut are_rows_headed = true;
     // What reaches down from rows above: by column, for how many rows, and what.
     let mut reaching: HashMap<usize, (usize, Content)> = HashMap::new();
     for row in rows_of(table) {
         let cells: Vec<NodeRef<'a>> =
             row.element_children().into_iter().filter(|cell| cell.has_name("td") || cell.has_name("th")).collect();
-        let is_heading = !cells.is_empty() && cells.iter().all(|cell| cell.has_name("th"));
+        // The corner above the headings of rows may be an empty cell.
+        let is_corner = |cell: &NodeRef<'_>| cell.has_name("td") && text_of(cell).is_empty();
+        let rest = cells.get(usize::from(cells.first().is_some_and(is_corner))..).unwrap_or_default();
+        let is_heading = !rest.is_empty() && rest.iter().all(|cell| cell.has_name("th"));
         if is_heading {
             if records.is_empty() {
                 headings = spread(&cells).into_iter().map(|cell| text_of(&cell)).collect();
             }
             continue;
         }
-        if headings.is_empty() || cells.is_empty() {
+        // A heading over several columns begins a group, or a sum.
+        let is_wide = |cell: &NodeRef<'_>| cell.has_name("th") && number_of(cell, "colspan") > 1;
+        if headings.is_empty() || cells.is_empty() || cells.iter().any(is_wide) {
             continue;
         }
         if records.len() >= MAX_RECORDS {
             left += 1;
             continue;
         }
+        are_rows_headed &= cells.first().is_some_and(|cell| cell.has_name("th"));
         let mut pairs = Vec::new();
         let mut cells = spread(&cells).into_iter();
         for (column, heading) in headings.iter().enumerate() {
@@ -102,16 +117,37 @@ fn table<'a>(table: &NodeRef<'a>) -> Option<Set<'a>> {
     if let Some(caption) = table.element_children().into_iter().find(|child| child.has_name("caption")) {
         called.push(Words::of(&text_of(&caption)));
     }
-    (!records.is_empty()).then_some(Set { records, called, left })
+    let corner = headings.first().filter(|corner| !corner.is_empty());
+    let columns = if are_rows_headed || corner.is_none() {
+        let label = corner.map_or("name", String::as_str);
+        let columns = headings.iter().enumerate().skip(1);
+        columns.map(|(column, heading)| by_rows(&records, column, label, heading)).collect()
+    } else {
+        Vec::new()
+    };
+    let columns = Set { records: columns, called: called.clone(), left: 0 };
+    let sets = [Set { records, called, left }, columns];
+    sets.into_iter().filter(|set| !set.records.is_empty()).collect()
 }
 
-/// The rows of a table that are not those of a table in it.
+/// A column as a thing: its heading, and its cells by the headings of their rows.
+fn by_rows<'a>(rows: &[Record<'_>], column: usize, label: &str, heading: &str) -> Record<'a> {
+    // Pairs of a row by the headings of columns come first, and are as sure as can be.
+    let cell = |row: &Record<'_>| {
+        let content = row.pairs.get(column).filter(|pair| pair.weight >= 1.0)?.content.clone();
+        Some(Pair::new(&row.pairs.first()?.content.text, content, 1.0))
+    };
+    let title = Pair::new(label, Content::text(heading), 1.0);
+    Record { pairs: std::iter::once(title).chain(rows.iter().filter_map(cell)).collect(), node: None }
+}
+
+/// The rows of a table that are not those of a table in it, or sums at its end.
 fn rows_of<'a>(table: &NodeRef<'a>) -> Vec<NodeRef<'a>> {
     let mut rows = Vec::new();
     for part in table.element_children() {
         if part.has_name("tr") {
             rows.push(part);
-        } else if ["thead", "tbody", "tfoot"].iter().any(|name| part.has_name(name)) {
+        } else if ["thead", "tbody"].iter().any(|name| part.has_name(name)) {
             rows.extend(part.element_children().into_iter().filter(|row| row.has_name("tr")));
         }
     }

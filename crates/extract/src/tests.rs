@@ -64,6 +64,108 @@ fn labels_of_every_kind_name_their_contents() {
 }
 
 #[test]
+fn a_label_that_lacks_a_word_of_the_name_is_of_another_thing() {
+    let text = json!({ "type": "string" });
+    let schema = json!({ "type": "object", "properties": {
+        "regularPrice": { "type": "number" }, "warehouseCode": text, "houseNumber": text, "companyNumber": text,
+        "totalAmount": { "type": "number" }, "adultPrice": { "type": "number" }, "isOpen": { "type": "boolean" },
+        "orderNumber": text, "customerName": text, "customerEmail": text, "emailAddress": text, "deliveryPrice": { "type": "number" } } });
+    let body = "<p>Price: $9</p><p>SKU: A-1</p><p>Number: 7</p><p>Company: Studio 54</p><p>Order: A-17</p>\
+        <p>Customer: Ann Lee</p><p>Email: a@b.test</p><p>Delivery: $3.20</p><p>Total: 12.20</p><p>Adults: 2</p><p>Open: yes</p>";
+    assert_eq!(
+        filled(&schema, body),
+        json!({ "totalAmount": 12.2, "isOpen": true, "orderNumber": "A-17", "customerName": "Ann Lee", "emailAddress": "a@b.test", "deliveryPrice": 3.2,
+            "$unfilled": ["/regularPrice", "/warehouseCode", "/houseNumber", "/companyNumber", "/adultPrice", "/customerEmail"] })
+    );
+}
+
+#[test]
+fn the_name_of_a_list_goes_without_saying_in_its_members() {
+    let rows = object(json!({ "flightNumber": { "type": "string" }, "hotelNumber": { "type": "string" } }));
+    let schema = json!({ "type": "object", "properties": { "flights": { "type": "array", "items": rows } } });
+    let body = "<table><tr><th>Number</th><th>Gate</th></tr><tr><td>IB 88</td><td>A</td></tr>\
+        <tr><td>AX 4</td><td>B</td></tr></table>";
+    assert_eq!(filled(&schema, body)["flights"], json!([{ "flightNumber": "IB 88" }, { "flightNumber": "AX 4" }]));
+}
+
+#[test]
+fn of_labels_that_say_more_than_the_name_none_is_taken() {
+    let schema = json!({ "type": "object", "properties": { "price": { "type": "number" } } });
+    for (body, wanted) in [
+        ("<dl><dt>Old price</dt><dd>$12</dd><dt>New price</dt><dd>$9</dd></dl>", Value::Null),
+        ("<p>$12</p><p>$9</p>", Value::Null),
+        ("<p>$12</p><p>$1</p>", Value::Null),
+        ("<p>Price: $12</p><p>Price: $9</p>", Value::Null),
+        ("<p>Price: $9</p><p>Price: $9.00</p><p>Old price: $12</p>", json!(9.0)),
+        ("<dl><dt>Old price</dt><dd>$12</dd><dt>Price</dt><dd>$9</dd></dl>", json!(9.0)),
+        ("<p><b>Unit price</b>: <s>$9</s></p>", json!(9.0)),
+    ] {
+        assert_eq!(filled(&schema, body)["price"], wanted, "{body}");
+    }
+}
+
+#[test]
+fn columns_of_a_comparison_are_things_and_have_names() {
+    let specs = object(json!({ "price": { "type": "number" }, "weight": { "type": "string" } }));
+    let phones = json!({ "type": "array", "items": object(json!({ "name": { "type": "string" },
+        "price": { "type": "number" }, "weight": { "type": "string" } })) });
+    let body = "<table><thead><tr><td></td><th>Nova 4</th><th>Pebble</th></tr></thead>\
+        <tr><th>Price</th><td>$499</td><td>$349</td></tr><tr><th>Weight</th><td>171 g</td><td>139 g</td></tr></table>";
+    let of = |schema: Value| filled(&json!({ "type": "object", "properties": schema }), body);
+    let (nova, pebble) = (json!({ "price": 499.0, "weight": "171 g" }), json!({ "price": 349.0, "weight": "139 g" }));
+    assert_eq!(
+        of(json!({ "pebble": specs, "first": { "title": "Nova 4", "$ref": "#/properties/pebble" } }))["pebble"],
+        pebble
+    );
+    let mut titled = specs.clone();
+    titled["title"] = "Nova 4".into();
+    assert_eq!(of(json!({ "first": titled, "pebble": specs })), json!({ "first": nova, "pebble": pebble }));
+    let data = of(json!({ "phones": phones, "weight": { "type": "string" } }));
+    let all = json!([{ "name": "Nova 4", "price": 499.0, "weight": "171 g" }, { "name": "Pebble", "price": 349.0, "weight": "139 g" }]);
+    assert_eq!(data, json!({ "phones": all, "$unfilled": ["/weight"] }));
+}
+
+#[test]
+fn an_object_that_nothing_is_called_takes_no_member_of_its_siblings() {
+    let address = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    let body = "<section id=shipping><p>City: Bern</p></section>";
+    let of = |schema: Value| filled(&json!({ "type": "object", "properties": schema }), body);
+    let both = of(json!({ "shipping": address, "billing": address }));
+    assert_eq!(
+        (&both["shipping"]["city"], &both["$unfilled"]),
+        (&json!("Bern"), &json!(["/billing/city", "/billing"]))
+    );
+    // Alone, it is taken as no more than a wrapper.
+    assert_eq!(of(json!({ "order": address })), json!({ "order": { "city": "Bern" } }));
+}
+
+#[test]
+fn sums_below_a_table_are_no_rows() {
+    let rows = object(json!({ "product": { "type": "string" }, "amount": { "type": "number" } }));
+    let schema = json!({ "type": "object", "properties": { "items": { "type": "array", "items": rows }, "total": { "type": "number" } } });
+    let body = "<table><tr><th>Product</th><th>Qty</th><th>Amount</th></tr><tr><td>Mug</td><td>1</td><td>$4</td></tr>\
+        <tr><td>Pot</td><td>2</td><td>$6</td></tr><tr><th colspan=2>Shipping</th><td>$3</td></tr>\
+        <tfoot><tr><th>Total</th><td></td><td>$13</td></tr></tfoot></table>";
+    assert_eq!(
+        filled(&schema, body),
+        json!({ "items": [{ "product": "Mug", "amount": 4.0 }, { "product": "Pot", "amount": 6.0 }], "$unfilled": ["/total"] })
+    );
+}
+
+#[test]
+fn cells_in_pairs_and_counted_words_are_labels() {
+    let number = json!({ "type": "integer" });
+    let schema = json!({ "type": "object", "properties": { "bedrooms": number, "tenure": { "type": "string" },
+        "replies": number, "views": number, "days": number } });
+    let body = "<table><tr><td>Bedrooms</td><td>3</td></tr><tr><td>Tenure</td><td>Freehold</td></tr></table>\
+        <p>2 replies · 318 views</p><p>30 days of leave</p>";
+    assert_eq!(
+        filled(&schema, body),
+        json!({ "bedrooms": 3, "tenure": "Freehold", "replies": 2, "views": 318, "$unfilled": ["/days"] })
+    );
+}
+
+#[test]
 fn plain_lists_are_found_by_what_they_are_called() {
     let schema = object(json!({
         "ingredients": { "type": "array", "items": { "type": "string" } },
@@ -150,7 +252,7 @@ fn filled_by(schema: &Value, body: &str, said: &Value) -> Value {
 }
 
 const CONTACT: &str = "<p>Write to  us: <b>anna</b>@example.com, or come by from 9 to 17 h.</p><p>We have 1,200 mugs \
-    at -5 °C since March 5, 2024. Open on Sundays: <i>yes</i>.</p>";
+    at -5 °C since March 5, 2024 (16/02/2026). Open on Sundays: <i>yes</i>.</p>";
 
 #[test]
 fn a_quote_of_the_page_is_a_value_and_the_line_around_it_is_reported() {
@@ -160,6 +262,32 @@ fn a_quote_of_the_page_is_a_value_and_the_line_around_it_is_reported() {
     for said in ["anna@example.com", " anna@example.com\n"] {
         assert_eq!(filled_by(&schema, CONTACT, &json!({ "v1_contact": said })), wanted);
     }
+}
+
+#[test]
+fn terms_captions_and_legends_are_words_of_their_own_in_the_text() {
+    let body = "<dl><dt>Height</dt><dd>52 cm</dd><dt>Weight</dt><dd>13 kg</dd></dl><table><caption>Items</caption>\
+        <tr><th>Product</th><th>Qty</th></tr></table><fieldset><legend>Delivery</legend>Express</fieldset>\
+        <details><summary>More</summary>Fragile</details><footer>Acme</footer><address>Leeds</address>";
+    let schema = json!({ "type": "object", "properties": { "it": { "type": "string" } } });
+    let html = format!("<body>{body}</body>");
+    let (text, _) = fill(&schema, &html, &Metadata::default(), "https://a.test/page").text(&schema, &html);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(
+        lines,
+        [
+            "Height 52 cm",
+            "Weight 13 kg",
+            "Items",
+            "Product Qty",
+            "Delivery",
+            "Express",
+            "More",
+            "Fragile",
+            "Acme",
+            "Leeds"
+        ]
+    );
 }
 
 #[test]
@@ -195,6 +323,8 @@ fn what_does_not_stand_on_the_page_stays_unfilled_with_the_reason() {
         ("string", "ome by", absent),
         ("number", "200", absent),
         ("number", "5 °C", absent),
+        ("number", "16", absent),
+        ("string", ", ", "which has neither a letter nor a digit"),
         ("number", "9 to 17 h", "which has more than one number"),
         ("integer", "mugs", "which is not of the kind that is wanted"),
         ("boolean", "Sundays", "which is not of the kind that is wanted"),

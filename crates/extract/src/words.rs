@@ -45,12 +45,29 @@ impl Words {
             word.extend(c.to_lowercase());
         }
         push(&mut words, &mut word);
+        // `email address` and `phone number` say no more than their first words.
+        words.dedup_by(|next, before| {
+            matches!((before.as_str(), next.as_str()), ("email", "address") | ("phone", "number"))
+        });
         words.truncate(MAX_WORDS);
         Self(words)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The words that a label lacks of this wanted name.
+    pub(crate) fn lacking<'s>(&'s self, label: &'s Self) -> impl Iterator<Item = &'s str> {
+        self.0.iter().filter(|word| !label.0.contains(word)).map(String::as_str)
+    }
+
+    pub(crate) fn contains(&self, word: &str) -> bool {
+        self.0.iter().any(|own| own == word)
+    }
+
+    pub(crate) fn last(&self) -> Option<&str> {
+        self.0.last().map(String::as_str)
     }
 
     /// How well a label fits a wanted name, from 0 to 1: all words, all of the wanted ones, or a part of them.

@@ -157,9 +157,11 @@ const isAway = (element, look) => {
   if (look.display === "contents") return false;
   if (attr(element, "aria-hidden") === "true" && tagOf(element) === "i") return true;
   if (look.opacity === 0 || look.clippedAway) return true;
-  if (look.clips && look.position === "absolute") {
-    const { width, height } = rectOf(element);
-    if (width <= 1 && height <= 1) return true;
+  if (look.position === "absolute" || look.position === "fixed") {
+    const box = rectOf(element);
+    if (look.clips && look.position === "absolute" && box.width <= 1 && box.height <= 1) return true;
+    // Moved out of the page, where no scrolling leads.
+    if (box.width > 0 && box.height > 0 && cb.isOffPage(element, box)) return true;
   }
   return false;
 };

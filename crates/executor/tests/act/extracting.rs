@@ -21,6 +21,7 @@ const SHOWN: &str = r##"<!doctype html><title>Shown</title><script>document.writ
 <p style="display:none">GONE1</p><p style="visibility:hidden">GONE2 <b style="visibility:visible">back</b></p>
 <p style="opacity:0">GONE3</p><details><summary>More</summary>GONE4</details>
 <div style="position:absolute;width:1px;height:1px;overflow:hidden">GONE5</div>
+<div style="position:absolute;left:-9999px">GONE9</div><div style="position:fixed;top:-500px">GONE10 <p>GONE11</p></div>
 <div style="visibility:hidden"><img alt="GONE6" src="/x.png"><input aria-label="GONE7" value="GONE8"></div>
 <p>&lt;frame-slot n="0"&gt; and <frame-slot n="0"></frame-slot> are text</p>
 <my-card></my-card><iframe srcdoc="<h2>Inner</h2><my-x></my-x><iframe srcdoc='<p>innermost</p>'></iframe>"></iframe>
