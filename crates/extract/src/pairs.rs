@@ -166,10 +166,11 @@ impl Pairs {
     /// Numbers that are called by the word after them, each in a part of its own: `2 replies · 318 views`.
     fn counts(&mut self, text: &str) {
         const MIN_LETTERS: usize = 3;
-        for part in text.split(['·', '•', '|', ',']) {
+        // A comma within a number separates nothing.
+        for part in text.split(['·', '•', '|']).flat_map(|part| part.split(", ")) {
             let mut words = part.split_whitespace();
             let (Some(number), Some(word), None) = (words.next(), words.next(), words.next()) else { continue };
-            let is_number = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let is_number = number.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
             if is_number && word.chars().count() >= MIN_LETTERS && word.chars().all(char::is_alphabetic) {
                 self.put(word, Content::text(number), 0.6);
             }

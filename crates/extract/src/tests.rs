@@ -156,12 +156,13 @@ fn sums_below_a_table_are_no_rows() {
 fn cells_in_pairs_and_counted_words_are_labels() {
     let number = json!({ "type": "integer" });
     let schema = json!({ "type": "object", "properties": { "bedrooms": number, "tenure": { "type": "string" },
-        "replies": number, "views": number, "days": number } });
+        "replies": number, "views": number, "days": number, "likes": number, "shares": number } });
     let body = "<table><tr><td>Bedrooms</td><td>3</td></tr><tr><td>Tenure</td><td>Freehold</td></tr></table>\
-        <p>2 replies · 318 views</p><p>30 days of leave</p>";
+        <p>2 replies · 318 views</p><p>1,204 likes, 3 shares</p><p>30 days of leave</p>";
     assert_eq!(
         filled(&schema, body),
-        json!({ "bedrooms": 3, "tenure": "Freehold", "replies": 2, "views": 318, "$unfilled": ["/days"] })
+        json!({ "bedrooms": 3, "tenure": "Freehold", "replies": 2, "views": 318, "likes": 1204, "shares": 3,
+            "$unfilled": ["/days"] })
     );
 }
 
