@@ -115,17 +115,17 @@ def pick_date(page, month: int, day: int, year: int):
     for _ in range(MOST_TURNS):
         shown = re.search(rf"({'|'.join(MONTHS)})\D*(\d{{4}})", page.words)
         if not shown:
-            raise LookupError("no calendar is open")
+            # It opens a moment after the click.
+            page = yield [wait(200)]
+            continue
         apart = (year - int(shown[2])) * 12 + month - 1 - MONTHS.index(shown[1])
         days = [item for item in page.items if item.name == str(day)]
         if apart == 0 and days:
             return (yield [click(days[0])])
-        if apart == 0:
-            # Its days come a moment after its heading.
-            page = yield [wait(200)]
-            continue
-        page = yield [click(page.named("Next" if apart > 0 else "Prev"))]
-    raise LookupError("the month does not come")
+        turn = page.named("Next" if apart > 0 else "Prev") if apart else None
+        # Days and buttons come a moment after the heading.
+        page = yield [click(turn) if turn else wait(200)]
+    raise LookupError("no calendar is open" if not shown else "the month does not come")
 
 
 def is_place(name: str, words: str) -> bool:
