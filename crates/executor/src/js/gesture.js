@@ -266,7 +266,9 @@ const shapeOf = (thing) => `${cb.roleOf(thing)} ${describe(thing)} ${cb.collapse
  * drew it again has put the same there.
  */
 const objectionAt = (event, origin) => {
-  const under = gesture.under.get(ARMED_AT) ?? gesture.under.get(screenPlaceOf(event));
+  const notes = gesture.under;
+  // A window that moved, or a rounded place, opens nothing: then the last one counts.
+  const under = notes.get(ARMED_AT) ?? notes.get(screenPlaceOf(event)) ?? Array.from(notes.values()).at(-1);
   if (!under) return null;
   gesture.inner = under.inner;
   gesture.meaning = under.meaning;
