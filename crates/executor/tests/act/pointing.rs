@@ -130,7 +130,7 @@ async fn a_point_is_judged_by_what_the_pointer_found_there() {
         };
         let pressed = tokio::select! {
             _ = elsewhere => unreachable!(),
-            done = lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60, "y": 40}})) => done,
+            done = lab.step(json!({}), json!({"type": "clickPoint", "point": {"x": 60.5, "y": 40.25}})) => done,
         };
         assert_eq!(matches!(pressed, StepOutcome::Succeeded(_)), !expected.is_empty(), "{pressed:?}");
         assert_eq!(lab.eval("frames[0].log.at(-1) ?? ''").await, expected);
