@@ -107,6 +107,26 @@ fn each_model_planner_logs_in_and_leaves_what_it_was_asked() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn anthropics_strict_mode_sends_the_ids_of_each_page() -> Result<()> {
+    let shop = Shop::open()?;
+    let model = Model::new(Server::choosing(move |_, request| Some(clerk(Dialect::Anthropic, request))))?;
+    let flags = [model.flags(Dialect::Anthropic), vec!["--engine-mode".to_owned(), "strict".to_owned()]].concat();
+    let ended = run(&shop, &flags)?;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let requests = model.server.requests();
+    let first = requests.first().context("a request")?;
+    let body = first.json();
+    let tools = body["tools"].as_array().context("tools")?;
+    let click = tools.iter().find(|tool| tool["name"] == "click").context("a tool for clicks")?;
+    let ids = click["input_schema"]["properties"]["targetRef"]["enum"].as_array().context("ids")?;
+    assert!(
+        !ids.is_empty() && prompt(first).contains(&format!("[{}]", ids[0].as_str().unwrap_or_default())),
+        "{click}"
+    );
+    Ok(())
+}
+
 /// The first command of the documentation, with the test's site and server.
 #[test]
 fn the_lines_of_the_documentation_that_plug_a_model_log_in() -> Result<()> {

@@ -63,7 +63,11 @@ impl PlannerConfig {
             Engine::Anthropic => {
                 let key = self.key()?;
                 let engine = Anthropic::new(&address, model?)?;
-                let engine = if self.mode == Some(OpenAiMode::Computer) { engine.pointing()? } else { engine };
+                let engine = match self.mode {
+                    Some(OpenAiMode::Computer) => engine.pointing()?,
+                    Some(OpenAiMode::Strict) => engine.for_each_page(),
+                    _ => engine,
+                };
                 self.with_limits(match key {
                     Some(key) => engine.with_key(key)?,
                     None => engine,

@@ -44,7 +44,7 @@ pub struct PlannerConfig {
     #[serde(default)]
     pub api_key_env: Option<String>,
     /// How an `openai` server gets the grammar. Default: `strict` for OpenAI itself, `schema` for others. Of an `anthropic`
-    /// server only `computer` applies. A model that [points](OpenAiMode::points) needs
+    /// server only `strict` and `computer` apply. A model that [points](OpenAiMode::points) needs
     /// [pictures](crate::AgentBuilder::sight).
     #[serde(default)]
     pub mode: Option<OpenAiMode>,

@@ -3,6 +3,8 @@
 //! Invariants:
 //! - A plan counts only if its run succeeded and each of its steps did, at the first attempt, with an effect that was seen.
 //!   One with a destructive step, or with a step that is not about the page's own controls, never does.
+//! - A plan one of whose steps failed later, on the same controls for the same task, no longer counts until it works again.
+//!   Of pages that are equally alike, the shortest plan comes first.
 //! - What a page said cannot get in. The task is the operator's. A step keeps its verb and its target; a text that it
 //!   enters, chooses or opens must be in the task; conditions, explanations and answers are left out.
 //! - A plan is offered only on the origin that it ran on, on a page that is like the one that it was for, and only if each
@@ -17,7 +19,7 @@ use std::{fmt, fs, io};
 use cuebook_grammar::action::{Action, OptionChoice};
 use cuebook_grammar::candidate::Fingerprint;
 use cuebook_grammar::effect::EffectClass;
-use cuebook_grammar::id::TargetRef;
+use cuebook_grammar::id::{CandidateId, TargetRef};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::record::{RecordedTarget, RunResult, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::seam::{Exemplar, PlanMemory, Redactor};
@@ -42,7 +44,7 @@ const MAX_PLANS: usize = 2_000;
 /// The index of the plans in a folder of runs.
 const INDEX: &str = "known-plans.json";
 /// Its version, and that of what is remembered of a run: an index of another one is made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The most runs that are indexed: the last by name.
 const MAX_RUNS: usize = 5_000;
 
@@ -63,6 +65,9 @@ struct RememberedPlan {
     page: SimHash,
     task: String,
     steps: Vec<KnownStep>,
+    /// The last of the steps failed: what it teaches is that plans that begin so do not work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
 }
 
 /// A step, and by what its targets are found again.
@@ -82,9 +87,8 @@ impl KnownPlans {
         self
     }
 
-    /// Adds the plans of a run: none unless it ended, and well. The last to be added comes first where pages are equally
-    /// alike. Blocks; costs one pass over the log, and reads the
-    /// observation of each plan.
+    /// Adds the plans of a run that ended well, and takes out those of which a step failed in it. Runs are added in the order
+    /// in which they ran. Blocks; costs one pass over the log, and reads the observation of each plan.
     ///
     /// # Errors
     /// [`DataError`] if the log or an observation cannot be read.
@@ -95,8 +99,10 @@ impl KnownPlans {
 
     fn add_all(&mut self, plans: Vec<RememberedPlan>) {
         for plan in plans {
-            self.plans.retain(|known| *known != plan);
-            self.plans.push(plan);
+            self.plans.retain(|known| if plan.failed { !plan.refutes(known) } else { *known != plan });
+            if !plan.failed {
+                self.plans.push(plan);
+            }
         }
         let surplus = self.plans.len().saturating_sub(MAX_PLANS);
         self.plans.drain(..surplus);
@@ -235,20 +241,29 @@ fn bytes(run: &RunDir) -> Result<u64, DataError> {
     fs::metadata(&log).map(|file| file.len()).map_err(DataError::io(Doing::Read, &log))
 }
 
-/// The plans of a run that count.
+/// The plans of a run that count: those that worked, if it ended well, and those of which a step failed.
 fn remembered(run: &Run, dir: &RunDir) -> Result<Vec<RememberedPlan>, DataError> {
-    let has_worked = run.end.as_ref().is_some_and(|end| end.result == RunResult::Ok);
-    let Some(task) = run.header.as_ref().and_then(|header| header.task.as_deref()).filter(|_| has_worked) else {
+    let Some((end, task)) = run.end.as_ref().zip(run.header.as_ref().and_then(|header| header.task.as_deref())) else {
         return Ok(Vec::new());
     };
     let mut plans = Vec::new();
     let mut pages = Observations::new(&run.observations, ArtifactStore::new(dir, None));
     let planned: Vec<&StepRecord> = run.steps.iter().filter(|step| step.origin != StepOrigin::Start).collect();
     for records in planned.chunk_by(|step, next| continues(step, next)) {
+        let was_mended =
+            |place: u32| records.iter().any(|later| later.plan_index == Some(place) && later.result == StepResult::Ok);
+        let has_failed =
+            |record: &&StepRecord| record.result == StepResult::Failed && !record.plan_index.is_some_and(was_mended);
+        let failing = records.iter().position(has_failed);
+        let records = failing.and_then(|last| records.get(..=last)).unwrap_or(records);
+        let failed = failing.is_some();
         let Some(steps) = steps(records, task).filter(|steps| !steps.is_empty()) else { continue };
+        if !failed && end.result != RunResult::Ok {
+            continue;
+        }
         let page = records.iter().find_map(|step| step.observation).map(|id| pages.read(id)).transpose()?.flatten();
         if let Some((page, origin)) = page.and_then(|page| Some((SimHash::of(&page)?, origin(&page.url)?))) {
-            plans.push(RememberedPlan { origin, page, task: task.to_owned(), steps });
+            plans.push(RememberedPlan { origin, page, task: task.to_owned(), steps, failed });
         }
     }
     Ok(plans)
@@ -265,8 +280,10 @@ impl PlanMemory for KnownPlans {
         let mut alike: Vec<(&RememberedPlan, f64)> =
             of_origin.map(|known| (known, known.page.likeness(page))).collect();
         alike.retain(|(known, likeness)| *likeness >= ALIKE && self.may_show(known));
-        // Stable: of pages that are equally alike, the last run's comes first.
-        alike.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        // Stable: of plans that are equally short, the last run's comes first.
+        alike.sort_by(|(plan, one), (rival, other)| {
+            other.total_cmp(one).then_with(|| plan.steps.len().cmp(&rival.steps.len()))
+        });
         let mut nearest: Vec<Exemplar> = Vec::new();
         for (known, likeness) in alike {
             let Some(steps) = known.on(observation) else { continue };
@@ -282,6 +299,13 @@ impl PlanMemory for KnownPlans {
 }
 
 impl RememberedPlan {
+    /// Returns `true` if another plan begins with the steps of which the last failed.
+    fn refutes(&self, known: &Self) -> bool {
+        self.failed
+            && (&self.origin, &self.task) == (&known.origin, &known.task)
+            && known.steps.starts_with(&self.steps)
+    }
+
     /// The steps with the ids of a page; `None` if it lacks a target, or has it twice.
     fn on(&self, page: &Observation) -> Option<Vec<Step>> {
         let on_page = |(step, targets): &KnownStep| {
@@ -305,25 +329,42 @@ fn continues(step: &StepRecord, next: &StepRecord) -> bool {
     step.planning == next.planning && step.plan_id == next.plan_id && step.plan_index <= next.plan_index
 }
 
-/// The steps of a plan without what a page may have said; `None` if the plan is not to be remembered.
+/// The steps of a plan without what a page may have said, their targets numbered by their order; `None` if the plan is not
+/// to be remembered.
 fn steps(records: &[&StepRecord], task: &str) -> Option<Vec<KnownStep>> {
     let mut steps = Vec::new();
+    let mut numbers: Vec<TargetRef> = Vec::new();
     for record in records {
-        let has_worked = record.result == StepResult::Ok && record.origin == StepOrigin::Plan && record.attempt <= 1;
-        if !has_worked || record.no_observed_effect || record.effect_class == EffectClass::Destructive {
+        let has_failed = record.result == StepResult::Failed;
+        let is_planned = record.origin == StepOrigin::Plan && record.attempt <= 1;
+        let has_worked = record.result == StepResult::Ok && !record.no_observed_effect;
+        if !(is_planned && (has_worked || has_failed)) || record.effect_class == EffectClass::Destructive {
             return None;
         }
         let action = match of_task(&record.action.action, task) {
             Retain::Yes => record.action.action.clone(),
-            Retain::LeftOut => continue,
-            Retain::Plan => return None,
+            Retain::LeftOut if !has_failed => continue,
+            Retain::LeftOut | Retain::Plan => return None,
         };
         let print = |target: &TargetRef| match record.candidates.get(target)? {
             RecordedTarget::Observed(candidate) => Some((target.clone(), candidate.fingerprint.clone())),
             RecordedTarget::Declared(_) => None,
         };
         let targets: Option<Vec<_>> = action.targets().into_iter().map(print).collect();
-        steps.push((Step::from(action), targets?));
+        let mut targets = targets?;
+        for (target, _) in &targets {
+            if !numbers.contains(target) {
+                numbers.push(target.clone());
+            }
+        }
+        let numbered = |target: &TargetRef| {
+            let numbered = numbers.iter().zip(1..).find(|(known, _)| *known == target);
+            numbered.map_or_else(|| target.clone(), |(_, number)| TargetRef::from(CandidateId(number)))
+        };
+        let mut step = Step::from(action);
+        step.retarget(&numbered);
+        targets.iter_mut().for_each(|(target, _)| *target = numbered(target));
+        steps.push((step, targets));
     }
     Some(steps)
 }
@@ -391,6 +432,11 @@ mod tests {
 
     /// A run that clicked a button of a page and ended well, or as `result`.
     fn write_run(out: &Path, name: &str, button: &str, result: &str) -> RunDir {
+        write_clicks(out, name, button, &["ok"], result)
+    }
+
+    /// A run that clicked a button several times, with the results of the clicks.
+    fn write_clicks(out: &Path, name: &str, button: &str, clicks: &[&str], result: &str) -> RunDir {
         let dir = RunDir::create(out, &RunId::new(name)).unwrap();
         let mut page = page(&[button, "help"]);
         page.url = "https://shop.test/orders".to_owned();
@@ -407,21 +453,25 @@ mod tests {
             format!("{entry}\n")
         };
         let click = json!({ "type": "click", "targetRef": "c1" });
-        let text = [
+        let mut text = vec![
             own(
                 json!({ "entry": "header", "tsMs": 1, "cuebook": "0", "command": "run", "task": format!("press {button}"),
                         "url": "https://shop.test/" }),
             ),
             own(json!({ "entry": "observed", "tsMs": 2, "observation": 1, "url": page.url, "content": artifact })),
-            own(json!({ "entry": "begin", "stepIndex": 0, "planIndex": 0, "origin": "plan", "attempt": 1,
-                        "action": click, "tsMs": 3 })),
-            own(json!({ "entry": "commit", "stepIndex": 0, "planIndex": 0, "origin": "plan", "attempt": 1,
-                        "action": click, "observation": 1, "url": page.url, "risk": "write",
-                        "candidates": { "c1": { "observed": page.candidates.first() } },
-                        "effectClass": "reversible", "execution": { "tsMs": 3, "durationMs": 4 }, "result": "ok",
-                        "inputSent": true })),
-            format!("{}\n", json!({ "entry": "end", "runId": name, "tsMs": 9, "result": result })),
         ];
+        for (at, outcome) in clicks.iter().enumerate() {
+            text.push(own(json!({ "entry": "begin", "stepIndex": at, "planIndex": at, "origin": "plan", "attempt": 1,
+                                  "action": click, "tsMs": 3 })));
+            text.push(own(
+                json!({ "entry": "commit", "stepIndex": at, "planIndex": at, "origin": "plan", "attempt": 1,
+                                  "action": click, "observation": 1, "url": page.url, "risk": "write",
+                                  "candidates": { "c1": { "observed": page.candidates.first() } },
+                                  "effectClass": "reversible", "execution": { "tsMs": 3, "durationMs": 4 },
+                                  "result": outcome, "inputSent": true }),
+            ));
+        }
+        text.push(format!("{}\n", json!({ "entry": "end", "runId": name, "tsMs": 9, "result": result })));
         fs::write(dir.log_path(), text.concat()).unwrap();
         dir
     }
@@ -485,6 +535,31 @@ mod tests {
         assert!(!fs::read_to_string(&index).unwrap().contains("PAY"));
     }
 
+    #[tokio::test]
+    async fn a_plan_that_fails_later_is_not_offered_and_a_shorter_one_comes_first() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path();
+        let mut shop = page(&["pay", "help"]);
+        shop.url = "https://shop.test/orders".to_owned();
+        let offered = async || {
+            let mut known = KnownPlans::default();
+            known.add_indexed(out).unwrap();
+            let nearest = known.nearest(&shop, 5).await.unwrap();
+            nearest.iter().map(|exemplar| exemplar.steps.len()).collect::<Vec<_>>()
+        };
+        write_clicks(out, "r1", "pay", &["ok"], "ok");
+        write_clicks(out, "r2", "pay", &["ok", "ok", "ok"], "ok");
+        assert_eq!(offered().await, [1, 3], "the shortest first, though the other is newer");
+        write_clicks(out, "r3", "pay", &["ok", "failed"], "failed");
+        assert_eq!(offered().await, [1], "its second step failed");
+        write_clicks(out, "r4", "pay", &["failed"], "failed");
+        assert!(offered().await.is_empty());
+        write_clicks(out, "r5", "pay", &["ok", "ok"], "ok");
+        assert_eq!(offered().await, [2], "what works again counts again");
+        write_clicks(out, "r6", "pay", &["ok"], "failed");
+        assert_eq!(offered().await, [2], "the steps worked; the run failed for another reason");
+    }
+
     #[test]
     fn a_damaged_or_older_index_is_made_anew() {
         let out = tempfile::tempdir().unwrap();
@@ -496,7 +571,7 @@ mod tests {
         let damaged = [
             String::new(),
             whole.get(..whole.len() / 2).unwrap().to_owned(),
-            whole.replace("\"version\":1", "\"version\":0").replace("press pay", "press PAY"),
+            whole.replace("\"version\":2", "\"version\":1").replace("press pay", "press PAY"),
             whole.replace(FUNCTION, "other").replace("press pay", "press PAY"),
         ];
         for text in damaged {

@@ -24,7 +24,9 @@ pub fn quotes(target: Target, wanted: &[Wanted]) -> (GrammarSpec, Emission) {
     });
     let document = Document { definitions: Vec::new(), root: Node::Object(members.collect()) };
     let emission = match target {
-        Target::Tools | Target::Anthropic => emit_tool(target, &document, "quotes", "Quotes of the page's text"),
+        Target::Tools | Target::Anthropic | Target::AnthropicPage => {
+            emit_tool(target, &document, "quotes", "Quotes of the page's text")
+        }
         Target::Line => emit(Target::Gbnf, &document),
         other => emit(other, &document),
     };

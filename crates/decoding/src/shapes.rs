@@ -419,8 +419,7 @@ impl Shaper<'_> {
                 vec![vec![member("query", query), context.clone()], vec![member("query", pattern), regex, context]]
             }
             Kind::GetDom => vec![Vec::from_iter(self.pools.any.clone().map(|pool| optional("targetRef", pool)))],
-            // Raw CSS, as `resolveSelector` takes it: only where the profile opens it.
-            Kind::FindElements if !raw => Vec::new(),
+            // It takes raw CSS to read, never to act: `resolveSelector` needs a profile that opens it.
             Kind::FindElements => {
                 let name = Node::Text(Text::Free { min: 1, max: NAME });
                 let mut members = vec![

@@ -24,7 +24,9 @@ pub fn sights(target: Target) -> (GrammarSpec, Emission) {
     let list = Node::Array { item: Box::new(Node::Object(feature)), min: 0, max: max(MAX_FEATURES) };
     let document = Document { definitions: Vec::new(), root: Node::Object(vec![member("features", list)]) };
     let emission = match target {
-        Target::Tools | Target::Anthropic => emit_tool(target, &document, "features", "What the picture shows"),
+        Target::Tools | Target::Anthropic | Target::AnthropicPage => {
+            emit_tool(target, &document, "features", "What the picture shows")
+        }
         Target::Line => emit(Target::Gbnf, &document),
         other => emit(other, &document),
     };

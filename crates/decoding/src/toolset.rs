@@ -2,6 +2,7 @@
 
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::action::ActionKind as Kind;
+use cuebook_grammar::effect::EffectClass;
 
 /// Tools of several verbs, which their parameter `type` tells apart. Any other verb is a tool of its own.
 pub(crate) const SHARED: &[(&str, &[ActionKind])] = &[
@@ -44,6 +45,13 @@ pub(crate) fn registered_of(tool: &str) -> &str {
 
 /// Before the name of a registered action that a tool of several verbs has too.
 const CALL: &str = "call_";
+
+/// Returns `true` if no verb of a tool changes anything.
+pub(crate) fn only_reads(tool: &str) -> bool {
+    let verbs = verbs_of(tool).unwrap_or_else(|| vec![tool]);
+    let reads = |kind: &&ActionKind| kind.meta().effect == EffectClass::ReadOnly;
+    verbs.iter().all(|verb| ActionKind::ALL.iter().filter(reads).any(|kind| kind.meta().name == *verb))
+}
 
 /// The verbs of a tool of several.
 pub(crate) fn verbs_of(tool: &str) -> Option<Vec<&'static str>> {

@@ -9,17 +9,18 @@ use std::time::{Duration, Instant};
 use cuebook_cdp::{Browser, Page, TargetId};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::ledger::downloads::Download;
 use cuebook_grammar::ledger::requests::Requests;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
-use cuebook_grammar::plan::BoundStep;
+use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
 use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, Finished, NoDenials, Redactor, SecretSource};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_probe::{ARIA, Probe, ProbeError};
+use cuebook_probe::{ARIA, Ask, Probe, ProbeError};
 use tracing::Instrument as _;
 
 use crate::downloads::keep;
@@ -216,6 +217,22 @@ async fn crashes(page: &Page) -> bool {
     page.crashed()
 }
 
+/// Returns `true` if a target may still come, or become visible and enabled.
+async fn is_awaited(probe: &Probe, target: &BoundTarget, until: Instant) -> bool {
+    let is_ready = |facts: &ElementFacts| facts.visible != Some(false) && !facts.states.disabled;
+    match target {
+        BoundTarget::Declared(locator) => {
+            let located = probe.locate(locator, &Ask::default(), until).await;
+            located.is_ok_and(|located| !located.unique().is_some_and(|found| is_ready(&found.facts)))
+        }
+        BoundTarget::Observed(candidate) => {
+            let Some(key) = &candidate.node else { return false };
+            let facts = probe.facts_of(key, &Ask::default(), until).await;
+            facts.is_ok_and(|facts| facts.is_some_and(|facts| !is_ready(&facts)))
+        }
+    }
+}
+
 impl Executor for LiveExecutor {
     type Error = ExecutorError;
 
@@ -293,6 +310,21 @@ impl Executor for LiveExecutor {
         let verb = step.action().kind().meta().name;
         let span = tracing::debug_span!("step", step_index = step.plan_index(), action = verb);
         run.run(&*self.secrets, &*self.artifacts, is_first).instrument(span).await
+    }
+
+    async fn prepare(&mut self, page: &PageId, step: &BoundStep, deadline: Deadline) -> Result<(), ExecutorError> {
+        let until = deadline.within(Instant::now(), self.options.ready_timeout).instant();
+        let probe = match self.probe(page, until).await {
+            Ok(probe) => probe,
+            Err(Stop::Broken(error)) => return Err(error),
+            Err(_) => return Ok(()),
+        };
+        for target in step.targets().values() {
+            while probe.page().dialog().is_none() && Instant::now() < until && is_awaited(&probe, target, until).await {
+                tokio::time::sleep(POLL).await;
+            }
+        }
+        Ok(())
     }
 
     async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Finished, ExecutorError> {

@@ -468,7 +468,7 @@ impl StepRun<'_> {
             }
             match settling.next(&self.seen, awaited, now, self.bounds()) {
                 Next::Anything(wake) => {
-                    if settling.holds(awaited) {
+                    if settling.pauses(&self.seen, awaited, now) {
                         self.gate.settling();
                     }
                     // Frames that have reported may report more.

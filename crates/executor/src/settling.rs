@@ -12,6 +12,8 @@ use crate::seen::Seen;
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// How often the network is checked, where the step depends on it.
 const BEAT: Duration = Duration::from_millis(20);
+/// How long the page has for its first answer to the input, before it is looked at ahead.
+const FIRST_ANSWER: Duration = Duration::from_millis(50);
 /// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
@@ -91,13 +93,33 @@ pub(crate) struct Settling {
     first_round: usize,
     answer: ResponseState,
     watches_network: bool,
+    pause: Pause,
+}
+
+/// A time at which the page may be looked at for the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pause {
+    /// The page still answers the input.
+    None,
+    /// The page has had time to answer, and conditions are open: mostly, a server is waited for.
+    Open,
+    /// All conditions hold, and have to last.
+    Lasting,
 }
 
 impl Settling {
     /// Of a step that awaits these. `lingers`: it states no condition; its requests are waited for until `lingers_by`.
     pub(crate) fn new(awaited: &[Awaited], frames: usize, lingers: bool, lingers_by: Instant, now: Instant) -> Self {
         let watches_network = awaited.iter().any(|one| needs_network(&one.condition));
-        Self { begun: now, lingers_by, lingers, first_round: frames, answer: ResponseState::Awaited, watches_network }
+        Self {
+            begun: now,
+            lingers_by,
+            lingers,
+            first_round: frames,
+            answer: ResponseState::Awaited,
+            watches_network,
+            pause: Pause::None,
+        }
     }
 
     /// Judges what is known now. `events`: what there is besides samples.
@@ -139,9 +161,21 @@ impl Settling {
         self.first_round == 0
     }
 
-    /// Everything holds; nothing is left but to see whether it lasts.
-    pub(crate) fn holds(&self, awaited: &[Awaited]) -> bool {
-        self.is_told() && awaited.iter().all(|one| one.held_at.is_some())
+    /// Returns `true` once for each time at which the page may be looked at for the next step. A page that is being left is
+    /// not.
+    pub(crate) fn pauses(&mut self, seen: &Seen<'_>, awaited: &[Awaited], now: Instant) -> bool {
+        let pause = if !self.is_told() || seen.activity.leaving.is_some() {
+            Pause::None
+        } else if awaited.iter().all(|one| one.held_at.is_some()) {
+            Pause::Lasting
+        } else if now >= self.begun + FIRST_ANSWER {
+            Pause::Open
+        } else {
+            Pause::None
+        };
+        let is_news = pause > self.pause;
+        self.pause = self.pause.max(pause);
+        is_news
     }
 
     /// Time that does not count passed.
@@ -307,6 +341,27 @@ mod tests {
         assert_eq!(waits, [(10, true), (2_000, true), (2_001, true), (2_149, true), (2_160, false)]);
         assert!(step(&titled, &[idle(299)]).iter().all(|(_, next)| *next != Next::Done));
         assert_eq!(step(&titled, &[idle(300)])[0].1, Next::Done, "without a request, its own time counts");
+    }
+
+    /// A page is looked at ahead once while a server is waited for, and once more when all holds; never while it is left.
+    #[test]
+    fn a_page_is_looked_at_ahead_once_for_each_pause() {
+        let began = Instant::now();
+        let moment = |ms| began + Duration::from_millis(ms);
+        let (mut traffic, mut downloads) = (Traffic::new("main", began), Downloads::default());
+        let gathered = Gathered::new(Vec::new(), DigestKey::new([1; 32]), "http://a.test/".into());
+        let mut seen = Seen::new(gathered, &mut traffic, &mut downloads, 0, false, began);
+        let condition = serde_json::from_value(json!({"kind": "titleMatches", "pattern": "Done"})).unwrap();
+        let mut awaited = [Awaited::new(condition, false, moment(300), Some(Duration::from_millis(300)))];
+        let mut settling = Settling::new(&awaited, 0, false, began, began);
+        let told: Vec<bool> = [10, 60, 70].map(|at| settling.pauses(&seen, &awaited, moment(at))).into();
+        assert_eq!(told, [false, true, false]);
+        awaited[0].held_at = Some(80);
+        let told: Vec<bool> = [80, 90].map(|at| settling.pauses(&seen, &awaited, moment(at))).into();
+        assert_eq!(told, [true, false]);
+        let mut settling = Settling::new(&awaited, 0, false, began, began);
+        seen.on(Event::Leaving, moment(5));
+        assert!(!settling.pauses(&seen, &awaited, moment(60)));
     }
 
     #[test]

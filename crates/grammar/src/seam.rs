@@ -518,7 +518,8 @@ pub trait EffectGate: Send {
         request: &'a HeldRequest,
     ) -> BoxFuture<'a, Result<(), Box<StepFailure>>>;
 
-    /// The conditions of the step hold, and it only waits whether they last. Called any number of times.
+    /// The step waits, and the page may be looked at meanwhile: the page had time to answer the input, or all conditions hold.
+    /// Called once for each.
     fn settling(&mut self) {}
 
     /// Returns `true` if [`fill`](Self::fill) may ask a model.
@@ -549,6 +550,17 @@ pub trait Executor: Send {
         gate: &mut dyn EffectGate,
         deadline: Deadline,
     ) -> impl Future<Output = Result<StepOutcome, Self::Error>> + Send;
+
+    /// Does of a step what can be done before it may run: attaches to the tab, and waits until its targets are there, visible
+    /// and enabled. Sends no input and changes nothing; may be dropped at any time; a failure is left to the step.
+    fn prepare(
+        &mut self,
+        _page: &PageId,
+        _step: &BoundStep,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        async { Ok(()) }
+    }
 
     /// Before a run ends well: what its steps entered is compared once more, and their requests that change something, and
     /// their downloads, are waited for.

@@ -262,7 +262,7 @@ pub(crate) struct EngineArgs {
     /// Address of the server [default: $OLLAMA_HOST, $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, then the usual one]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How an `openai` server gets the grammar; computer and ui-tars are for models that point at a picture, and need
+    /// How an `openai` or `anthropic` server gets the grammar; computer and ui-tars are for models that point at a picture, and need
     /// --vision [default: strict for OpenAI itself, schema for others]
     #[arg(long, value_parser = engine_mode(), value_name = "MODE")]
     pub(crate) engine_mode: Option<OpenAiMode>,

@@ -14,8 +14,11 @@ pub enum Target {
     OpenAi,
     /// At most twenty function definitions, as OpenAI and those that follow it take them.
     Tools,
-    /// Anthropic's tools, with `strict` if their documented limits allow it.
+    /// Anthropic's tools, `strict` as far as their documented limits allow it.
     Anthropic,
+    /// Anthropic's tools for one page, with its ids as enums: none that the page lacks can be written, and no cache of tools
+    /// holds from page to page.
+    AnthropicPage,
     /// Gemini's `responseSchema`, with steps of one shape for all verbs.
     Gemini,
     /// Ollama's `format`, and llama.cpp's `json_schema`.
@@ -34,11 +37,12 @@ pub enum Target {
 
 impl Target {
     /// Every dialect, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::JsonSchema,
         Self::OpenAi,
         Self::Tools,
         Self::Anthropic,
+        Self::AnthropicPage,
         Self::Gemini,
         Self::Ollama,
         Self::Compatible,
@@ -56,6 +60,7 @@ impl Target {
             Self::OpenAi => "openai",
             Self::Tools => "tools",
             Self::Anthropic => "anthropic",
+            Self::AnthropicPage => "anthropic-page",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::Compatible => "compatible",
@@ -92,7 +97,8 @@ pub enum Loss {
     Conditions,
     /// The rule that a step that leaves the page is the last.
     LastStep,
-    /// Adherence of the engine to the schema at all: its strict mode does not take one of this size.
+    /// Adherence of the engine to the schema of some tools, mostly of those that only read: its strict mode has no room for
+    /// all.
     Strictness,
 }
 

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::emission::{Body, Emission, LimitUse, Loss, Target};
 use super::measure::Measures;
-use super::merge::merged_step;
+use super::merge::{Tool, merged_step};
 use super::schema_writer::{REFERENCE, Style, Writer};
 use crate::ir::{Document, Member, Node, Presence};
-use crate::toolset::tool_of;
+use crate::toolset::{only_reads, tool_of};
 
 /// OpenAI's structured outputs in strict mode: every member required, null for an omitted one, no lengths.
 const OPENAI: Style = Style { constants: false, optional_members: false, lengths: false, ..REFERENCE };
@@ -157,9 +157,10 @@ pub(super) fn tools(document: &Document) -> Emission {
 }
 
 /// Anthropic's tools. Of a document for any page they are the same on every page, so that its cache of compiled schemas
-/// holds; ids are strings there, and checked afterwards.
-pub(super) fn anthropic(document: &Document) -> Emission {
-    let (mut definitions, mut lost) = super::merge::tools(document, ANTHROPIC);
+/// holds; ids are strings there, and checked afterwards. [`Target::AnthropicPage`] has them as enums.
+pub(super) fn anthropic(target: Target, document: &Document) -> Emission {
+    let style = Style { id_enums: target == Target::AnthropicPage, ..ANTHROPIC };
+    let (mut definitions, mut lost) = super::merge::tools(document, style);
     // The limit has no room for more optional parameters: who cites nothing, or reads by no schema, writes an empty list.
     let lists = [(ActionKind::Finish, "", "from"), (ActionKind::Extract, "/properties/query", "schema")];
     for (verb, of, list) in lists {
@@ -169,42 +170,45 @@ pub(super) fn anthropic(document: &Document) -> Emission {
             required.push(list.into());
         }
     }
-    let measures: Vec<Measures> = definitions.iter().map(|tool| Measures::of(&tool.parameters)).collect();
-    let all = |of: fn(&Measures) -> u64| measures.iter().map(of).sum();
-    let tools: Vec<Value> = definitions
-        .into_iter()
-        .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }))
-        .collect();
-    let count = tools.len() as u64;
-    // Source: Anthropic, "Strict tool use", as of 2026; over these, tools go without `strict`.
+    // Source: Anthropic, "Strict tool use", as of 2026; the tools beyond these go without `strict`.
     let mut limits = vec![
-        LimitUse { limit: "strict tools", used: count, allowed: 20 },
-        LimitUse { limit: "optional parameters of strict tools", used: all(|tool| tool.optional), allowed: 24 },
-        LimitUse { limit: "parameters of strict tools with a union", used: all(|tool| tool.unions), allowed: 16 },
+        LimitUse { limit: "strict tools", used: 0, allowed: 20 },
+        LimitUse { limit: "optional parameters of strict tools", used: 0, allowed: 24 },
+        LimitUse { limit: "parameters of strict tools with a union", used: 0, allowed: 16 },
     ];
-    let strict = limits.iter().all(LimitUse::is_within);
-    if !strict {
-        limits.clear();
+    let mut strict = vec![false; definitions.len()];
+    let mut order: Vec<(usize, &Tool)> = definitions.iter().enumerate().collect();
+    // What acts comes first.
+    order.sort_by_key(|(_, tool)| only_reads(&tool.name));
+    for (place, tool) in order {
+        let measures = Measures::of(&tool.parameters);
+        let more = [1, measures.optional, measures.unions];
+        let with = |limit: &LimitUse, more: u64| LimitUse { used: limit.used + more, ..*limit };
+        let with: Vec<LimitUse> = limits.iter().zip(more).map(|(limit, more)| with(limit, more)).collect();
+        if with.iter().all(LimitUse::is_within) {
+            (limits, strict[place]) = (with, true);
+        }
+    }
+    if strict.contains(&false) {
         lost.push(Loss::Strictness);
     }
-    let tools: Vec<Value> = tools
-        .into_iter()
-        .map(|mut tool| {
-            if let Value::Object(tool) = &mut tool
-                && strict
-            {
-                tool.insert("strict".to_owned(), true.into());
-            }
-            tool
-        })
-        .collect();
+    let tools = definitions.into_iter().zip(strict).map(|(tool, strict)| {
+        let mut tool = json!({
+            "name": tool.name, "description": tool.description, "input_schema": tool.parameters,
+        });
+        if strict {
+            tool["strict"] = true.into();
+        }
+        tool
+    });
+    let tools = tools.collect();
     let body = Value::Object(Map::from_iter([("tools".to_owned(), Value::Array(tools))]));
-    Emission { target: Target::Anthropic, body: Body::Json(body), lost, limits }
+    Emission { target, body: Body::Json(body), lost, limits }
 }
 
 /// One tool, whose parameters are the root of a document without unions.
 pub(super) fn tool(target: Target, document: &Document, name: &str, description: &str) -> Emission {
-    let is_anthropic = target == Target::Anthropic;
+    let is_anthropic = matches!(target, Target::Anthropic | Target::AnthropicPage);
     let mut writer =
         Writer::new(document, Style { references: false, ..if is_anthropic { ANTHROPIC } else { OPENAI } });
     let parameters = Value::Object(writer.root());

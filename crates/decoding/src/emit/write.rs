@@ -17,7 +17,7 @@ pub fn emit(target: Target, document: &Document) -> Emission {
         },
         Target::OpenAi => providers::openai(document),
         Target::Tools => providers::tools(document),
-        Target::Anthropic => providers::anthropic(document),
+        Target::Anthropic | Target::AnthropicPage => providers::anthropic(target, document),
         Target::Gemini => providers::gemini(document),
         Target::Ollama => providers::ollama(document),
         Target::Compatible => providers::compatible(document),
@@ -31,12 +31,13 @@ pub fn emit(target: Target, document: &Document) -> Emission {
     }
 }
 
-/// Writes a document as the parameters of one tool, for [`Target::Tools`] and [`Target::Anthropic`]. For other dialects as
-/// [`emit`].
+/// Writes a document as the parameters of one tool, for [`Target::Tools`] and those of Anthropic. For other dialects as [`emit`].
 #[must_use]
 pub fn emit_tool(target: Target, document: &Document, name: &str, description: &str) -> Emission {
     match target {
-        Target::Tools | Target::Anthropic => providers::tool(target, document, name, description),
+        Target::Tools | Target::Anthropic | Target::AnthropicPage => {
+            providers::tool(target, document, name, description)
+        }
         other => emit(other, document),
     }
 }

@@ -111,6 +111,21 @@ fn what_a_page_or_a_policy_does_not_allow_cannot_be_written() {
     }
 }
 
+/// A selector reads, and never becomes a target.
+#[test]
+fn a_model_may_read_by_css_in_every_profile() {
+    for profile in [Profile::Assisted, Profile::SemiAuto, Profile::Auto, Profile::Unleashed] {
+        let policy = Policy::new(profile).starting_at("https://shop.test/").unwrap();
+        let spec = specialise(&page(1), &policy);
+        let takes = |step: &str| accepts(&byte_masks(), &spec, &last(step));
+        let find = r#"{"type":"findElements","selector":"td a","attributes":["href"],"within":"c10"}"#;
+        assert!(takes(find), "{profile:?}");
+        let draft = read::read(&last(find), Author::Model).unwrap();
+        assert!(draft.check(&page(1), &policy).is_ok(), "{profile:?}");
+        assert_eq!(takes(r#"{"type":"resolveSelector","css":"td a"}"#), profile == Profile::Unleashed);
+    }
+}
+
 #[test]
 fn a_stream_refuses_a_verb_or_a_target_at_its_first_wrong_byte() {
     let page = page(90);
@@ -162,9 +177,16 @@ fn every_dialect_keeps_its_limits_at_any_size_or_says_that_it_cannot() {
             let (spec, emission, degraded) = emit_within(target, &page, &policy(), &Caps::default());
             let fits = emission.is_within_limits();
             assert!(fits || degraded == Degraded::InPrompt, "{} at {buttons}: {:?}", target.as_str(), emission.limits);
-            if target == Target::Anthropic {
-                let is_strict = json_of(&emission)["tools"][0]["strict"] == true;
-                assert_eq!(emission.lost.contains(&Loss::Strictness), !is_strict);
+            if matches!(target, Target::Anthropic | Target::AnthropicPage) {
+                let tools = json_of(&emission)["tools"].as_array().unwrap();
+                let strict = tools.iter().filter(|tool| tool["strict"] == true).count();
+                assert_eq!(emission.limits[0].used, strict as u64);
+                assert_eq!(emission.lost.contains(&Loss::Strictness), strict < tools.len());
+                // What acts is strict; the limits leave out what only reads.
+                for tool in ["click", "setValue", "toggle"] {
+                    let tool = tools.iter().find(|known| known["name"] == tool);
+                    assert!(tool.is_none_or(|tool| tool["strict"] == true), "{tool:?}");
+                }
             }
             assert!(spec.offered().len() <= 150);
         }
@@ -251,7 +273,8 @@ fn a_schema_for_compatible_servers_bounds_no_text() {
 #[test]
 fn every_tool_asks_for_the_thought_first() {
     let (page, policy, caps) = everything();
-    for (target, of) in [(Target::Tools, "/function/parameters"), (Target::Anthropic, "/input_schema")] {
+    let (tools, anthropic) = ("/function/parameters", "/input_schema");
+    for (target, of) in [(Target::Tools, tools), (Target::Anthropic, anthropic), (Target::AnthropicPage, anthropic)] {
         let emission = emit_within(target, &page, &policy, &caps).1;
         let tools = json_of(&emission).get("tools").unwrap_or(json_of(&emission)).as_array().unwrap().clone();
         assert!(tools.len() > 15);
@@ -332,6 +355,21 @@ fn anthropic_tools_are_equal_for_all_pages_and_strict_where_few_are_open() {
     assert_eq!(json_of(&one)["tools"][0]["strict"], true, "{:?}", one.limits);
     let (page, open, _) = everything();
     assert!(json_of(&tools(&page, &open))["tools"].as_array().unwrap().len() <= 20);
+}
+
+/// An id that the page lacks, or an option that the list lacks, cannot be written in strict tools for one page.
+#[test]
+fn anthropic_tools_for_a_page_name_only_what_it_has() {
+    let emission = emit_within(Target::AnthropicPage, &page(2), &policy(), &Caps::default()).1;
+    assert_eq!(json_of(&emission)["tools"][0]["strict"], true, "{:?}", emission.limits);
+    let tools = json_of(&emission)["tools"].as_array().unwrap();
+    let click = tools.iter().find(|tool| tool["name"] == "click").unwrap();
+    let takes = |target: &str| {
+        let call = json!({ "thought": "", "targetRef": target });
+        jsonschema::draft202012::is_valid(&click["input_schema"], &call)
+    };
+    assert!(takes("c10") && takes("c11"));
+    assert!(!takes("c12") && !takes("c77"), "{click}");
 }
 
 #[test]
@@ -530,7 +568,7 @@ fn every_dialect_writes_an_extract_by_a_schema() {
                 valid(&json_of(&emission)["responseSchema"], &plan);
                 plan.to_string()
             }
-            Target::Tools | Target::Anthropic => {
+            Target::Tools | Target::Anthropic | Target::AnthropicPage => {
                 let of = if target == Target::Tools { "/function/parameters" } else { "/input_schema" };
                 let tools = json_of(&emission).get("tools").unwrap_or(json_of(&emission)).as_array().unwrap();
                 let mut schemas = tools.iter().filter_map(|tool| tool.pointer(of));
@@ -683,7 +721,9 @@ fn every_dialect_with_conditions_takes_the_articles_login_plan() {
                     let lines = write_lines(&read::read(text, Author::Model).unwrap());
                     gbnf::Gbnf::read(&text_of(target, &spec)).accepts(&lines)
                 }
-                Target::Tools | Target::Anthropic | Target::Gemini => panic!("no conditions there"),
+                Target::Tools | Target::Anthropic | Target::AnthropicPage | Target::Gemini => {
+                    panic!("no conditions there")
+                }
             };
             assert!(takes, "{} of {text}", target.as_str());
         }

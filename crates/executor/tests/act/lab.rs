@@ -13,7 +13,7 @@ use cuebook_grammar::facts::Facts;
 use cuebook_grammar::id::{CredentialRef, PageId};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{ArtifactRef, Evidence, StepFailure, StepOutcome, StepSuccess};
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::policy::{Outside, Policy};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::seam::{ArtifactKind, ArtifactSink, DenyAll, Executor, SecretRefusal, SecretScope, SecretSource};
@@ -222,6 +222,23 @@ impl Lab {
         step: Value,
         span: Duration,
     ) -> StepOutcome {
+        let bound = self.bound(observation, candidates, step);
+        let deadline = Deadline::after(Instant::now(), span);
+        let mut nobody = DenyAll;
+        let run = self.executor.run_step(&self.page, &bound, observation, &mut nobody, deadline);
+        tokio::time::timeout(Duration::from_secs(40), run).await.expect("a step ends by its deadline").unwrap()
+    }
+
+    /// Has the executor do of a step what can be done before it may run.
+    pub(crate) async fn prepare(&mut self, candidates: Value, step: Value) {
+        let bound = self.bound(&self.observation(), candidates, step);
+        self.executor
+            .prepare(&self.page, &bound, Deadline::after(Instant::now(), Duration::from_secs(20)))
+            .await
+            .unwrap();
+    }
+
+    fn bound(&self, observation: &Observation, candidates: Value, step: Value) -> BoundStep {
         let plan = json!({"version": "1.0", "candidates": candidates, "steps": [step]});
         let draft = PlanDraft::read(&plan.to_string(), Author::Operator).unwrap();
         let policy = Policy::new(Profile::Unleashed)
@@ -233,11 +250,7 @@ impl Lab {
             .unwrap()
             // Which files a step may use is for the executor's own options to say here.
             .opening(Outside { read_roots: vec!["/".to_owned()], ..Outside::default() });
-        let bound = draft.check(observation, &policy).unwrap().bind(0, observation).unwrap();
-        let deadline = Deadline::after(Instant::now(), span);
-        let mut nobody = DenyAll;
-        let run = self.executor.run_step(&self.page, &bound, observation, &mut nobody, deadline);
-        tokio::time::timeout(Duration::from_secs(40), run).await.expect("a step ends by its deadline").unwrap()
+        draft.check(observation, &policy).unwrap().bind(0, observation).unwrap()
     }
 
     pub(crate) async fn click(&mut self, css: &str) -> StepOutcome {

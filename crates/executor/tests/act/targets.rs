@@ -26,6 +26,30 @@ async fn a_target_is_found_once_or_the_step_fails() {
 }
 
 #[tokio::test]
+async fn a_step_that_may_not_run_yet_has_its_target_waited_for_untouched() {
+    let page = format!(
+        "{LOGGING}<div style='height: 3000px'></div><script>
+        for (const t of ['focusin', 'scroll']) addEventListener(t, () => log.push(t), true);
+        setTimeout(() => {{
+            const save = document.body.appendChild(document.createElement('button'));
+            save.disabled = true;
+            save.textContent = 'Save';
+            setTimeout(() => {{ save.disabled = false; window.ready = true; }}, 200);
+        }}, 200);
+        </script>"
+    );
+    let mut lab = lab(&[("/", &page)]).await;
+    let save = json!({"it": {"strategy": "byRole", "role": "button", "name": "Save"}});
+    let click = json!({"type": "click", "targetRef": "it"});
+    lab.prepare(save.clone(), click.clone()).await;
+    assert_eq!(lab.eval("window.ready").await, true, "it was waited for until it could be pressed");
+    assert_eq!(lab.eval("[log.length, scrollY]").await, json!([0, 0]), "nothing was sent to the page");
+    succeeded(lab.step(save, click).await);
+    // What never comes is left to the step, which says why.
+    lab.prepare(json!({"it": css_of("#nowhere")}), json!({"type": "click", "targetRef": "it"})).await;
+}
+
+#[tokio::test]
 async fn a_position_that_another_element_takes_is_stale() {
     let labs = Labs::open().await;
     for moment in ["pointerover", "mousemove"] {

@@ -142,6 +142,7 @@ boxed! {
             [&mut], page: [&] PageId, step: [&] BoundStep, ground: [&] Observation, gate: [&mut] dyn EffectGate,
             deadline: [] Deadline
         ) -> StepOutcome;
+        fn prepare([&mut], page: [&] PageId, step: [&] BoundStep, deadline: [] Deadline) -> ();
         fn finish([&mut], page: [&] PageId, deadline: [] Deadline) -> Finished;
     }
     BoxedActionHandler for ActionHandler: Send {

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: tools that are the same for every page, with ids as strings.
+//! Anthropic's Messages API: tools that are the same for every page, with ids as strings, unless they are made for each page.
 //!
 //! No crate for this API is both maintained and small, so its few types are written here. Source: Anthropic, "Messages",
 //! "Streaming messages", "Tool use", version 2023-06-01.
@@ -19,6 +19,7 @@ pub struct Anthropic {
     endpoint: Endpoint,
     model: String,
     computer: Option<ComputerTool>,
+    tools: Target,
 }
 
 /// A version of Anthropic's tool for computers.
@@ -45,7 +46,7 @@ impl Anthropic {
     /// [`EngineError::BadFormat`] if the address is invalid, [`EngineError::Request`] if no client can be built.
     pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, EngineError> {
         let endpoint = Endpoint::new(base_url, "v1/messages")?.with_header("anthropic-version", Self::VERSION)?;
-        Ok(Self { endpoint, model: model.into(), computer: None })
+        Ok(Self { endpoint, model: model.into(), computer: None, tools: Target::Anthropic })
     }
 
     /// Makes the model point at a picture, by the tool for computers in place of one tool for each verb.
@@ -57,6 +58,14 @@ impl Anthropic {
         self.endpoint = self.endpoint.with_header("anthropic-beta", tool.beta)?;
         self.computer = Some(tool);
         Ok(self)
+    }
+
+    /// Makes tools of each page, whose ids and options alone the model can write. The tools of another page are others, so
+    /// that no cache of the prompt holds.
+    #[must_use]
+    pub const fn for_each_page(mut self) -> Self {
+        self.tools = Target::AnthropicPage;
+        self
     }
 
     /// Sets the key, which is sent in the header `x-api-key`.
@@ -136,7 +145,7 @@ impl ChatEngine for Anthropic {
     fn dialect(&self) -> Dialect {
         match self.computer {
             Some(_) => Dialect::Pointing(Space::Anthropic),
-            None => Dialect::Calls(Target::Anthropic),
+            None => Dialect::Calls(self.tools),
         }
     }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OpenAiMode {
-    /// `response_format` with OpenAI's strict schema.
+    /// `response_format` with OpenAI's strict schema; Anthropic's tools with the ids of the page as enums, which its cache
+    /// of tools does not keep for the next page.
     #[default]
     Strict,
     /// `response_format` with a schema without lengths of texts, as vLLM, SGLang, llama.cpp and others support. It has

@@ -5,19 +5,21 @@
 //!   needs consent, and it is not destructive. It runs as any step does: bound, logged before and after, repaired.
 //! - No step runs twice: once one was taken up, the plan is not written anew within the request.
 //! - What follows a changed page is dropped as in a plan that was given whole.
+//! - The targets of the first step that has to wait are looked up and waited for meanwhile, without input.
 
 use std::pin::pin;
+use std::time::Instant;
 
 use cuebook_grammar::action::{Action, Owner};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
 use cuebook_grammar::profile::Profile;
 use cuebook_grammar::record::StepOrigin;
-use cuebook_grammar::seam::{PlanReply, PlanRequest, Planner};
+use cuebook_grammar::seam::{Executor as _, PlanReply, PlanRequest, Planner};
 use cuebook_grammar::step::Step;
-use tracing::{Instrument as _, info_span};
+use tracing::{Instrument as _, debug, info_span};
 
 use super::end::{PlanEnd, StepEnd, Stop};
 use super::layers::Seams;
@@ -37,6 +39,8 @@ pub(super) struct StreamedPrefix {
     pub(super) end: Option<PlanEnd>,
     /// The next step waits for the whole plan, and so do those behind it.
     is_held: bool,
+    /// That step, until its targets were waited for.
+    awaited: Option<BoundStep>,
 }
 
 impl StreamedPrefix {
@@ -74,16 +78,27 @@ impl<S: Seams> Controller<S> {
                 ended = &mut planning => { answer = Some(ended); continue }
                 ready = arriving.next() => ready,
             };
-            let mut running = pin!(self.run_ahead(run, request.observation, ready, &mut ahead, &arriving));
-            let ended = loop {
-                tokio::select! {
-                    biased;
-                    ended = &mut planning, if answer.is_none() => answer = Some(ended),
-                    ended = &mut running => break ended,
+            let ended = {
+                let mut running = pin!(self.run_ahead(run, request.observation, ready, &mut ahead, &arriving));
+                loop {
+                    tokio::select! {
+                        biased;
+                        ended = &mut planning, if answer.is_none() => answer = Some(ended),
+                        ended = &mut running => break ended,
+                    }
                 }
             };
             if let Err(stop) = ended {
                 return (answer, Err(stop));
+            }
+            if let Some(awaited) = ahead.awaited.take().filter(|_| answer.is_none()) {
+                let by = run.deadline.within(Instant::now(), self.budgets.time_for(awaited.timeout()));
+                let preparing = pin!(self.layers.executor().prepare(&run.page, &awaited, by));
+                tokio::select! {
+                    biased;
+                    ended = &mut planning => answer = Some(ended),
+                    prepared = preparing => prepared.unwrap_or_else(|error| debug!(%error, "not prepared")),
+                }
             }
         }
         (answer, Ok(ahead))
@@ -113,16 +128,18 @@ impl<S: Seams> Controller<S> {
         // A call of a model in the middle of another one would take its number in the log.
         let may_ask = matches!(&ready.step.action, Action::Extract(extract) if extract.query.schema.is_some());
         let may = may_run_ahead(run.request.policy.profile(), &ready.step) && !(may_ask && self.budgets.fills > 0);
-        let Some(plan) = plan.filter(|_| may && !is_judged_later) else {
+        let Some(plan) = plan else {
             ahead.is_held = true;
             return Ok(());
         };
         let ground = if plan.needs_observation(index) { self.current(run).await? } else { run.ground_or_blank() };
         let bound = plan.bind(index, &ground).ok();
-        if bound.is_none_or(|bound| {
-            bound.effect() == EffectClass::Destructive || Self::question_about(run, &bound).is_some()
-        }) {
+        let waits = |bound: &BoundStep| {
+            bound.effect() == EffectClass::Destructive || Self::question_about(run, bound).is_some()
+        };
+        if !may || is_judged_later || bound.as_ref().is_none_or(waits) {
             ahead.is_held = true;
+            ahead.awaited = bound;
             return Ok(());
         }
         self.in_time(run)?;

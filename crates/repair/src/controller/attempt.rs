@@ -1,5 +1,6 @@
 //! One attempt at one step: bind, consent, begin, act, commit.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::action::{Action, ActionKind, Owner};
@@ -132,23 +133,29 @@ impl<S: Seams> Controller<S> {
                 let (fills, fills_left) = (budgets.fills > 0, &mut run.fills_left);
                 let mut gate = Gate { asking, planner: &*planner, calls: &mut calls, fills_left, fills };
                 // Boxed: the futures of several layers in one another exceed what a compiler lays out by default.
-                let acting = Box::pin(executor.run_step(&run.page, bound, ground, &mut gate, deadline));
+                let mut acting = Box::pin(executor.run_step(&run.page, bound, ground, &mut gate, deadline));
                 let (page, scope) = (&run.page, run.scope);
                 let is_observed_next = matches!(run.request.work, Work::Task(_)) || recording::uses_observation(bound);
-                let preparing = Box::pin(async move {
-                    let by = deadline.within(Instant::now(), PREPARING);
-                    let prepared = modeler.prepare(page, scope, by).instrument(info_span!("prepare")).await;
-                    prepared.unwrap_or_else(|error| debug!(%error, "not prepared"));
-                });
                 let acting = async move {
-                    if !is_observed_next {
-                        return acting.await;
-                    }
-                    let mut acting = acting;
-                    tokio::select! {
-                        biased;
-                        acted = &mut acting => acted,
-                        () = settling.notified() => tokio::join!(acting, preparing).0,
+                    loop {
+                        tokio::select! {
+                            biased;
+                            acted = &mut acting => return acted,
+                            () = settling.notified(), if is_observed_next => {}
+                        }
+                        let by = deadline.within(Instant::now(), PREPARING);
+                        let mut preparing = pin!(modeler.prepare(page, scope, by).instrument(info_span!("prepare")));
+                        let said =
+                            |prepared: Result<(), _>| prepared.unwrap_or_else(|error| debug!(%error, "not prepared"));
+                        // A look that was begun is finished: what it knows of the page would be lost.
+                        tokio::select! {
+                            biased;
+                            acted = &mut acting => {
+                                said(preparing.await);
+                                return acted;
+                            }
+                            prepared = &mut preparing => said(prepared),
+                        }
                     }
                 };
                 let acted = Box::pin(self.interrupt.guard(acting)).await;

@@ -54,7 +54,7 @@ async fn a_step_runs_before_the_next_one_is_written_and_runs_once() {
 async fn nothing_runs_ahead_that_is_destructive_or_needs_consent() {
     let pay = (1, "button", "Delete account");
     for profile in [Profile::Auto, Profile::SemiAuto, Profile::Assisted] {
-        let writes = vec![Write::Step(click(1)), Write::Step(click(2))];
+        let writes = two_with(Write::Until("await click c1"));
         let mut stage = stage(writes, json!([{ "type": "finish" }]));
         stage.task = "look at the shop";
         stage.policy = Policy::new(profile).starting_at(SHOP).unwrap();
@@ -63,7 +63,11 @@ async fn nothing_runs_ahead_that_is_destructive_or_needs_consent() {
         }
         let (report, shop) = stage.run().await;
         assert_eq!(report.result, RunResult::Ok, "{report:#?}");
-        assert!(lock(&shop).acted().is_empty() && lock(&shop).questions.is_empty(), "{profile:?}");
+        let shop = lock(&shop);
+        assert!(shop.acted().is_empty() && shop.questions.is_empty(), "{profile:?}");
+        // The targets of the first step that waits are waited for, until the plan is complete.
+        let awaited: Vec<&String> = shop.trace.iter().filter(|line| line.starts_with("await")).collect();
+        assert_eq!(awaited, ["await click c1"], "{profile:?}");
     }
 }
 
@@ -121,7 +125,11 @@ async fn the_page_is_looked_at_while_a_step_only_waits_if_it_is_observed_next() 
     assert_eq!(report.result, RunResult::Ok, "{report:#?}");
     let shop = lock(&shop);
     let looks: Vec<&str> = shop.trace.iter().map(String::as_str).filter(|line| !line.starts_with("planned")).collect();
-    let after = ["begin 0.1 click", "prepare view", "act click c1", "commit 0.1", "observe view"];
+    let after = ["begin 0.1 click", "prepare view", "prepare view", "act click c1", "commit 0.1", "observe view"];
     assert!(looks.windows(after.len()).any(|part| part == after), "{looks:#?}");
-    assert_eq!(looks.iter().filter(|line| line.starts_with("prepare")).count(), 1);
+    assert_eq!(
+        looks.iter().filter(|line| line.starts_with("prepare")).count(),
+        2,
+        "once for each time that the step waits"
+    );
 }

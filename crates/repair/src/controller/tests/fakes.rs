@@ -473,9 +473,11 @@ impl Executor for FakeExecutor {
         _: Deadline,
     ) -> Result<StepOutcome, Broken> {
         if std::mem::take(&mut lock(&self.shop).settles) {
-            for _ in 0..3 {
+            for _ in 0..2 {
                 gate.settling();
-                tokio::task::yield_now().await;
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                }
             }
         }
         let outcome = {
@@ -487,6 +489,12 @@ impl Executor for FakeExecutor {
             Some(outcome) => Ok(outcome),
             None => std::future::pending().await,
         }
+    }
+
+    async fn prepare(&mut self, _: &PageId, step: &BoundStep, _: Deadline) -> Result<(), Broken> {
+        lock(&self.shop).trace.push(format!("await {}", line(step)));
+        // A target that never comes.
+        std::future::pending().await
     }
 
     async fn finish(&mut self, _: &PageId, _: Deadline) -> Result<Finished, Broken> {
