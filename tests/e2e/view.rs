@@ -205,9 +205,7 @@ fn a_run_that_has_ended_is_shown_with_its_pictures() -> Result<()> {
 fn what_is_neither_a_run_nor_a_session_is_refused() -> Result<()> {
     let shop = Shop::open()?;
     let folder = shop.runs().to_string_lossy().into_owned();
-    for (named, expected) in
-        [("no-such-thing", "saw neither of no-such-thing"), (folder.as_str(), "saw no log.jsonl in")]
-    {
+    for (named, expected) in [("no-such-thing", "no-such-thing is neither"), (folder.as_str(), "has no log.jsonl")] {
         let refused = cuebook(&["view", named, "--json"])?;
         assert_eq!(refused.code, 2, "{refused:?}");
         let message = refused.json()?["error"]["message"].as_str().context("no message")?.to_owned();

@@ -84,7 +84,7 @@ pub enum DataError {
         attempt: u32,
     },
     /// An entry of another run.
-    #[error("expected an entry of run {expected}, saw one of {seen}")]
+    #[error("the log is of run {expected}, and has an entry of run {seen}")]
     OtherRun {
         /// The run of the log.
         expected: RunId,
@@ -117,7 +117,7 @@ pub enum DataError {
         source: Box<DataError>,
     },
     /// The reference or the content of an artifact is wrong.
-    #[error("expected an artifact with SHA-256 {expected}, saw {seen}")]
+    #[error("the artifact has SHA-256 {seen}, and the log says {expected}")]
     Artifact {
         /// The start of the digest in the reference, escaped.
         expected: String,

@@ -190,7 +190,7 @@ impl FromStr for Goals {
             Some(("wrong", share)) => share.parse().ok().filter(|share| (0.0..=1.0).contains(share)),
             _ => None,
         };
-        wrong.map(|wrong| Self { wrong }).ok_or_else(|| format!("expected stated or wrong:SHARE, saw {text:?}"))
+        wrong.map(|wrong| Self { wrong }).ok_or_else(|| format!("{text:?} is neither stated nor wrong:SHARE"))
     }
 }
 

@@ -306,7 +306,7 @@ fn exchanges(dir: &RunDir) -> Result<Vec<(usize, u64)>, Refusal> {
 
 fn not_reproduced(recorded: &Signature, seen: Option<&Signature>) -> Refusal {
     let seen = seen.map_or_else(|| "none".to_owned(), in_words);
-    let message = format!("the failure does not show again: expected {}, saw {seen}", in_words(recorded));
+    let message = format!("the failure does not show again: it was {}, and is {seen}", in_words(recorded));
     Refusal { result: RunResult::Failed, error: RunError::new(ErrorCode::NotReproduced, message) }
 }
 

@@ -55,11 +55,9 @@ fn named(run: Option<&Path>) -> Result<(RunDir, Option<String>), Refusal> {
         Some(_) => match RunDir::find(&[run.to_owned()]).ok().and_then(|runs| runs.last().cloned()) {
             Some(last) => {
                 let last = plain(&last.path().display().to_string());
-                Err(refused(format!(
-                    "expected the directory of one run, saw one of several: {shown}; the last is {last}"
-                )))
+                Err(refused(format!("{shown} holds several runs: name the directory of one; the last is {last}")))
             }
-            None => Err(refused(format!("expected the directory of a run, saw no log.jsonl in {shown}"))),
+            None => Err(refused(format!("{shown} has no log.jsonl: name the directory of a run"))),
         },
         None => session(Some(&run.to_string_lossy())),
     }
@@ -71,9 +69,7 @@ fn session(name: Option<&str>) -> Result<(RunDir, Option<String>), Refusal> {
     let (registry, found) = super::place::place(&place)?;
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
     let entry = registry.find(&found).ok_or_else(|| match name {
-        Some(name) => {
-            refused(format!("expected the directory of a run or an open session, saw neither of {}", plain(name)))
-        }
+        Some(name) => refused(format!("{} is neither the directory of a run nor an open session", plain(name))),
         None => {
             refused(format!("the project has no open session ({found}): name the directory of a run, or a session"))
         }

@@ -15,7 +15,7 @@ use super::value;
 pub(crate) fn set(document: &mut DocumentMut, key: &str, field: &Field, words: &[String]) -> Result<(), String> {
     let one = || match words {
         [word] => Ok(word.clone()),
-        _ => Err(format!("expected one value, saw {}", words.len())),
+        _ => Err(format!("{} values are given, and the key takes one", words.len())),
     };
     let mut value = match field.form() {
         Form::Flag => Value::from(one()?.parse::<bool>().map_err(|_| "expected true or false".to_owned())?),
@@ -23,7 +23,7 @@ pub(crate) fn set(document: &mut DocumentMut, key: &str, field: &Field, words: &
             let word = one()?;
             let whole = word.parse::<i64>().map(Value::from).ok();
             let number = whole.or_else(|| word.parse::<f64>().map(Value::from).ok());
-            number.ok_or_else(|| format!("expected a number, saw {word:?}"))?
+            number.ok_or_else(|| format!("{word:?} is no number"))?
         }
         Form::Text => Value::from(one()?),
         Form::Texts => Value::Array(words.iter().collect::<Array>()),

@@ -76,7 +76,7 @@ pub enum BadState {
     #[error("the state is damaged: {0}")]
     Damaged(#[from] serde_json::Error),
     /// Another version wrote it.
-    #[error("expected a state of version {VERSION}, saw version {0}")]
+    #[error("the state is of version {0}, and version {VERSION} is read")]
     Version(u32),
 }
 
@@ -201,7 +201,7 @@ impl RawRule {
         let most = if rate.measure == Measure::Milliseconds { f64::MAX } else { 1.0 };
         if !(0.0..=most).contains(&number) {
             let unit = if rate.measure == Measure::Milliseconds { "0 or more" } else { "from 0 to 1" };
-            return wrong(format!("rule {:?}: expected a limit {unit} for {}, saw {number}", self.name, rate.name));
+            return wrong(format!("rule {:?}: {number} is no limit {unit} for {}", self.name, rate.name));
         }
         let last = self.last.unwrap_or(LAST);
         let min_runs = self.min_runs.unwrap_or(MIN_RUNS.min(last));

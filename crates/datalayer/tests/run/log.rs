@@ -156,7 +156,7 @@ async fn a_bad_line_in_the_middle_is_an_error_with_its_number() {
     }
     for at in [1, 4] {
         let other_run = lines[at].replace("\"r1\"", "\"r2\"");
-        assert_eq!(cause(&with(at, &other_run)), "expected an entry of run r1, saw one of r2");
+        assert_eq!(cause(&with(at, &other_run)), "the log is of run r1, and has an entry of run r2");
     }
 }
 

@@ -185,7 +185,7 @@ fn rows<T: Column>(path: PathBuf, columns: &[&str]) -> Result<Rows, ExportError>
         let places = chunks
             .flat_map(|one| [Some(one.compressed_size()), Some(one.data_page_offset()), one.dictionary_page_offset()]);
         if places.flatten().any(|place| place < 0) {
-            return Err(ParquetError::General("expected places in the file, saw a negative one".to_owned()));
+            return Err(ParquetError::General("a place in the file is negative".to_owned()));
         }
         let names = builder.schema().fields().iter().enumerate();
         let places = names.filter(|(_, field)| columns.contains(&field.name().as_str())).map(|(at, _)| at);

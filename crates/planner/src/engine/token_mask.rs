@@ -246,9 +246,10 @@ mod tests {
     use crate::converse::{Limits, ModelError, ModelPlanner};
     use cuebook_grammar::sample;
 
-    /// Random logits that favour the end of strings.
+    /// Random logits, with one for the end of strings.
     struct Random {
         chance: Chance,
+        quote: f32,
         size: usize,
         asked: Arc<Mutex<usize>>,
     }
@@ -259,7 +260,7 @@ mod tests {
         fn next(&mut self, _: &[u32]) -> Result<Vec<f32>, Infallible> {
             *self.asked.lock().unwrap() += 1;
             let mut logits: Vec<f32> = (0..self.size).map(|_| self.chance.uniform() as f32 * 6.0).collect();
-            logits[usize::from(b'"')] = 8.0;
+            logits[usize::from(b'"')] = self.quote;
             Ok(logits)
         }
     }
@@ -267,6 +268,8 @@ mod tests {
     #[derive(Default)]
     struct RandomSource {
         seed: AtomicU64,
+        /// Strings end by their bounds only.
+        is_wordy: bool,
         asked: Arc<Mutex<usize>>,
     }
 
@@ -276,7 +279,8 @@ mod tests {
         fn begin(&self, messages: &[ChatMessage]) -> Result<Random, Infallible> {
             assert!(messages[1].text.contains("[c1]"));
             let chance = Chance(self.seed.fetch_add(1, Ordering::Relaxed));
-            Ok(Random { chance, size: Vocabulary::bytes().size(), asked: self.asked.clone() })
+            let quote = if self.is_wordy { -8.0 } else { 8.0 };
+            Ok(Random { chance, quote, size: Vocabulary::bytes().size(), asked: self.asked.clone() })
         }
     }
 
@@ -344,7 +348,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_decode_ends_when_its_stream_is_dropped() {
-        let engine = engine(Form::Json);
+        // A short answer would fit into the channel, and be complete before anybody reads it.
+        let mut engine = engine(Form::Json);
+        engine.source.is_wordy = true;
         let asked = engine.source.asked.clone();
         let page = sample::page("textbox \"User\"");
         let policy = Policy::default().starting_at(&page.url).unwrap();

@@ -91,10 +91,10 @@ pub(crate) fn read(space: Space, answer: &Answer) -> Result<(Vec<Act>, String), 
             Space::UiTars => "`Action:` with an action".to_owned(),
             _ => format!("a call of `{COMPUTER}` or of {}", names.join(", ")),
         };
-        return Err(format!("expected {expected}, saw no action"));
+        return Err(format!("the answer has no action: expected {expected}"));
     }
     if acts.len() > MOST {
-        return Err(format!("expected at most {MOST} actions at once, saw {}", acts.len()));
+        return Err(format!("{} actions at once are more than {MOST}", acts.len()));
     }
     Ok((acts, thought))
 }

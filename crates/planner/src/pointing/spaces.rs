@@ -23,7 +23,7 @@ const NOTCHES: f64 = 100.0;
 pub(super) fn read_call(space: Space, name: &str, arguments: &str) -> Result<Vec<Act>, String> {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     let arguments: Map<String, Value> = serde_json::from_str(arguments)
-        .map_err(|_| format!("expected a JSON object for `{name}`, saw {}", quoted(arguments, 80)))?;
+        .map_err(|_| format!("the arguments of `{name}` are no JSON object: {}", quoted(arguments, 80)))?;
     let fields = Fields { action: name, fields: &arguments };
     if name != COMPUTER {
         return fields.beside().map(|act| vec![act]);
@@ -121,7 +121,7 @@ fn pair(value: &Value) -> Option<Spot> {
 
 fn openai(action: &Value) -> Result<Act, String> {
     let Value::Object(object) = action else {
-        return Err(format!("expected an action as an object, saw {}", quoted(&action.to_string(), 60)));
+        return Err(format!("an action is an object, not {}", quoted(&action.to_string(), 60)));
     };
     let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
     let fields = Fields { action: kind, fields: object };
@@ -179,7 +179,7 @@ fn held(keys: Option<&Value>) -> Result<Vec<Modifier>, String> {
         "Alt" => Ok(Modifier::Alt),
         "Shift" => Ok(Modifier::Shift),
         "Meta" => Ok(Modifier::Meta),
-        other => Err(format!("expected ctrl, alt, shift or meta to be held, saw {}", quoted(other, 40))),
+        other => Err(format!("{} cannot be held: only ctrl, alt, shift and meta can", quoted(other, 40))),
     };
     named.into_iter().map(modifier).collect()
 }

@@ -191,7 +191,7 @@ impl<'a> Ground<'a> {
                 self.opened(ActionKind::DragPoints, if from.candidate.is_none() { from } else { to })?;
                 let mut step = json!({ "type": "dragPoints", "from": from.at, "to": to.at });
                 if between.len() > VIA {
-                    return Err(format!("expected a path of at most {} points, saw {}", VIA + 2, hits.len()));
+                    return Err(format!("a path of {} points has more than {}", hits.len(), VIA + 2));
                 }
                 if !between.is_empty() {
                     put(&mut step, "via", between.iter().map(|hit| json!(hit.at)).collect());

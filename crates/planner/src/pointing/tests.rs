@@ -195,7 +195,7 @@ fn each_action_of_each_space_is_a_step() {
 fn what_is_wrong_with_an_answer_is_told_to_the_model() {
     let computer = |action: Value| call("computer", &action);
     for (space, answer, told) in [
-        (Space::OpenAi, Answer { text: "I would click Save.".into(), ..Answer::default() }, "saw no action"),
+        (Space::OpenAi, Answer { text: "I would click Save.".into(), ..Answer::default() }, "the answer has no action"),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "teleport" } })), "saw \"teleport\""),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": 5 } })), "`\"click\"` needs `y`"),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": "NaN", "y": 1 } })), "needs `x`"),
@@ -220,7 +220,7 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
             call("computer", &json!({ "action": { "type": "type", "text": "x" } })),
             "no field has the focus",
         ),
-        (Space::OpenAi, call("computer", &json!({ "actions": [[[[]]]] })), "expected an action as an object"),
+        (Space::OpenAi, call("computer", &json!({ "actions": [[[[]]]] })), "an action is an object, not "),
         (Space::OpenAi, call("rm", &json!({})), "saw \"rm\""),
         (Space::Anthropic, computer(json!({ "action": "left_click", "coordinate": [1] })), "[x, y]"),
         (Space::Anthropic, computer(json!({ "action": "left_mouse_down" })), "use left_click_drag"),

@@ -55,7 +55,7 @@ impl Call {
             if let Some(after) = rest.strip_prefix(')') {
                 return Ok(Some((call, after)));
             }
-            let cut = || format!("expected `{name}(key='value')` in whole, saw {}", quoted(text, 80));
+            let cut = || format!("`{name}(key='value')` is not whole: {}", quoted(text, 80));
             let (key, after) = rest.split_once('=').ok_or_else(cut)?;
             let after = after.trim_start();
             let mark = after.chars().next().filter(|mark| matches!(mark, '\'' | '"')).ok_or_else(cut)?;
@@ -147,7 +147,7 @@ fn act(call: &Call) -> Result<Vec<Act>, String> {
         "scroll" => {
             let direction = call.text("direction")?;
             let (x, y) = towards(direction.trim(), SCROLL * NOTCH)
-                .ok_or_else(|| format!("expected up, down, left or right, saw {}", quoted(direction, 40)))?;
+                .ok_or_else(|| format!("{} is no direction: up, down, left or right", quoted(direction, 40)))?;
             Ok(vec![Act::Scroll { at: call.spot(START).ok(), x, y }])
         }
         "wait" => Ok(vec![Act::Wait]),

@@ -4,6 +4,7 @@
 
 use cuebook_decoding::ir::{Document, Member, Node, Presence, Text, Union};
 
+use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::render::one_line;
 
 /// The members that every step may have besides its parameters.
@@ -55,9 +56,8 @@ struct Parameter {
     values: Option<String>,
 }
 
-/// Parameters whose values come from the page: ids of candidates and options of selects. The section of the page states
-/// them, as data.
-const OF_THE_PAGE: [&str; 6] = ["targetRef", "target", "to", "container", "option", "role"];
+/// Parameters whose values come from the page, as ids of candidates do. The section of the page states them, as data.
+const OF_THE_PAGE: [&str; 2] = ["option", "role"];
 
 /// Parameters that are for plans of people and programs: points within a target, and steps that are only tried.
 const UNSAID: [&str; 3] = ["position", "toPosition", "dryRun"];
@@ -80,6 +80,10 @@ impl Entry {
     }
 }
 
+fn is_id(value: &serde_json::Value) -> bool {
+    value.as_str().is_some_and(|text| CandidateId::parse(text).is_some())
+}
+
 /// The possible values of a node: `up/down`, `{kind=text/html, name?}`.
 fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
     match document.resolve(node) {
@@ -87,7 +91,7 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
         Node::Enum(values) if values.iter().all(serde_json::Value::is_number) && values.len() > 4 => {
             Some(format!("{}–{}", values.first()?, values.last()?))
         }
-        Node::Enum(values) if !OF_THE_PAGE.contains(&name) => {
+        Node::Enum(values) if !OF_THE_PAGE.contains(&name) && !values.iter().all(is_id) => {
             let mut shown: Vec<String> = values
                 .iter()
                 .take(VALUES)

@@ -39,9 +39,10 @@ async fn text_without_an_action_and_points_without_a_picture_are_told_to_the_mod
         "computer".to_owned(),
         json!({ "actions": [{ "type": "click", "x": 1, "y": 1 }] }).to_string(),
     )]);
-    for (bad, told) in
-        [(ScriptedReply::text("I would scroll."), "saw no action"), (point, "there was no picture to point at")]
-    {
+    for (bad, told) in [
+        (ScriptedReply::text("I would scroll."), "the answer has no action"),
+        (point, "there was no picture to point at"),
+    ] {
         let asked = Stage::new(DIALECT).ask([DIALECT.saying(&bad), DIALECT.saying(&key("PAGEDOWN"))]).await;
         assert_eq!(asked.ends(), ["invalid", "accepted"]);
         assert!(asked.requests()[1].json().to_string().contains(told), "{told}");
