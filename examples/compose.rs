@@ -12,8 +12,8 @@ use cuebook_grammar::id::{PageId, RunId};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::seam::{DenyAll, NoSecrets};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_planner::Lexical;
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Work};
 use cuebook_site::Site;
 

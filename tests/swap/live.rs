@@ -20,8 +20,8 @@ use cuebook_grammar::seam::{
 };
 use cuebook_grammar::secret::{DigestKey, WireText};
 use cuebook_grammar::step::Step;
-use cuebook_lexical::Lexical;
 use cuebook_page_modeler::{LivePageModeler, ModelerOptions};
+use cuebook_planner::Lexical;
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Work};
 use cuebook_site::{Site, SiteHandle};
 use outside_agent::{FakeArtifacts, FakeConfirm, FakeLog, FakeRedactor, FakeRepair, FakeSecrets};

@@ -12,8 +12,7 @@ use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::{RunReport, RunResult};
 use cuebook_grammar::seam::{ConfirmReply, PlanReply, PlanRequest, PlanSink, Planner, Redactor};
 use cuebook_grammar::secret::DigestKey;
-use cuebook_lexical::Lexical;
-use cuebook_planner::Scripted;
+use cuebook_planner::{Lexical, Scripted};
 use cuebook_repair::{Controller, Ladder, Layers, RunRequest, Seams, Work};
 use outside_agent::{
     FakeConfirm, FakeExecutor, FakeLog, FakeModeler, FakePlanner, FakeRedactor, FakeRepair, FakeSecrets, LogEntry,

@@ -19,9 +19,9 @@ use cuebook_grammar::seam::{
     RepairPolicy, SecretSource, StepLog,
 };
 use cuebook_grammar::secret::DigestKey;
-use cuebook_lexical::Lexical;
 use cuebook_outside::{OutsideHandler, OutsideOptions};
 use cuebook_page_modeler::{ModelerOptions, Settling};
+use cuebook_planner::Lexical;
 use cuebook_repair::{Budgets, Controller, Interrupt, Layers, Listener, Sight};
 
 use crate::agent::{Agent, Repairs};

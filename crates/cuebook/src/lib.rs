@@ -85,7 +85,6 @@ pub use cuebook_decoding as decoding;
 pub use cuebook_eval as eval;
 pub use cuebook_executor as executor;
 pub use cuebook_grammar as grammar;
-pub use cuebook_lexical as lexical;
 pub use cuebook_network as network;
 pub use cuebook_outside as outside;
 pub use cuebook_page_modeler as page_modeler;

@@ -26,7 +26,7 @@ use crate::browser::Tab;
 /// let live = cuebook::Live::on(tab, cuebook::fresh::digest_key()?, Arc::new(ValueRedactor::default()));
 /// let controller = live.controller(Layers {
 ///     modeler: live.modeler(Default::default()),
-///     planner: Arc::new(cuebook::lexical::Lexical),
+///     planner: Arc::new(cuebook::planner::Lexical),
 ///     executor: live.executor(NoSecrets, MemoryArtifacts::default(), Default::default()),
 ///     repair: Ladder::default(),
 ///     log: MemoryLog::default(),

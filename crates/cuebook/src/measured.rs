@@ -6,7 +6,7 @@
 //! use cuebook_eval::{Options, Quiet, Suite, run};
 //!
 //! # async fn measure() -> Result<(), Box<dyn std::error::Error>> {
-//! let agents = Agents::new(|builder, _| Ok(builder.planner(cuebook::lexical::Lexical)))?;
+//! let agents = Agents::new(|builder, _| Ok(builder.planner(cuebook::planner::Lexical)))?;
 //! let results = run(&agents, &[Suite::built_in("site")?], &Options::default(), &Quiet).await?;
 //! agents.close().await;
 //! println!("{}", results.summary().to_markdown());

@@ -6,10 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use cuebook_grammar::seam::boxed::BoxedPlanner;
-use cuebook_lexical::Lexical;
 #[cfg(feature = "local")]
 use cuebook_planner::LocalError;
-use cuebook_planner::{OpenAiMode, Scripted, ScriptedError};
+use cuebook_planner::{Lexical, OpenAiMode, Scripted, ScriptedError};
 #[cfg(feature = "models")]
 use cuebook_planner::{TemplateError, converse::EngineError};
 use serde::Deserialize;

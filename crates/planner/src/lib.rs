@@ -6,6 +6,7 @@
 //! | Engine | Model | Feature |
 //! |---|---|---|
 //! | [`Scripted`] | none: a plan from a file | |
+//! | `Lexical` | none: plain clauses of a task | `lexical` |
 //! | `GoalPlanner` | none: a search for what makes conditions hold | `converse` |
 //! | `ModelPlanner<Recorded>` | none: recorded answers of a model | `converse` |
 //! | `ModelPlanner<Ollama>` | Ollama | `ollama` |
@@ -40,6 +41,8 @@ mod remembering;
 pub use converse::{Budget, ChatEngine, Limits, ModelError, ModelPlanner};
 #[cfg(feature = "anthropic")]
 pub use engine::anthropic::Anthropic;
+#[cfg(feature = "lexical")]
+pub use engine::lexical::Lexical;
 #[cfg(feature = "local")]
 pub use engine::local::{LocalError, LocalLogits, LocalModel};
 #[cfg(feature = "ollama")]

@@ -4,18 +4,13 @@ use std::collections::BTreeSet;
 
 use cuebook_grammar::outcome::Stage;
 use cuebook_grammar::render::cut;
-use cuebook_probe::{Extension, ProbeWorld};
+use cuebook_probe::ProbeWorld;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::run::StepRun;
 use crate::stop::{Part, Stop, probe_stop};
-
-/// Script that reads a page as clean HTML, on top of the probe's core. It is added to a document with the first step
-/// that extracts.
-pub(super) const READ: Extension =
-    Extension { name: "read", source: include_str!(concat!(env!("OUT_DIR"), "/read.js")) };
 
 /// The deepest nesting of frames that is read.
 const MAX_FRAME_DEPTH: usize = 8;

@@ -4,32 +4,24 @@
 //! - What a password-like field holds becomes a digest.
 //! - Every result is bounded, and says so where something was omitted: texts end in a line that begins with
 //!   `[truncated:`, objects have a `truncated` member.
-//! - No model is involved: the same page gives the same result. What a schema leaves open may be quoted by a model, if the
-//!   gate of the step has one; only quotes that stand in the text of the page count.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
-
-use cuebook_extract::{Extent, Filled, Forms, Metadata, admit, fill, is_empty, markdown};
 use cuebook_grammar::action::{ExtractKind, ExtractQuery};
-use cuebook_grammar::filling::FillRequest;
 use cuebook_grammar::id::TargetRef;
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_grammar::plan::BoundTarget;
-use cuebook_grammar::render::cut;
 use cuebook_grammar::text_match::Pattern;
-use cuebook_probe::{Ask, ProbeError, ProbeWorld};
+use cuebook_probe::{Ask, Extension, ProbeError, ProbeWorld};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::actions::ActResult;
-use crate::actions::clean_html::{self, CleanHtml};
 use crate::run::StepRun;
 use crate::script::Reading;
 use crate::stop::{Part, failed, probe_stop};
 
-/// The most characters of a text that a step returns.
-const MAX_TEXT: usize = 200_000;
+/// Script that reads what is written in a page, on top of the probe's core. It is added to a document with the first step
+/// that extracts.
+const READ: Extension = Extension { name: "read", source: include_str!(concat!(env!("OUT_DIR"), "/read.js")) };
 
 #[derive(Debug, Deserialize)]
 struct Markup {
@@ -49,7 +41,7 @@ impl StepRun<'_> {
     pub(crate) async fn extract(&mut self, query: &ExtractQuery) -> Part<ActResult> {
         if !matches!(query.kind, ExtractKind::Text | ExtractKind::Value) {
             let (probe, until) = (self.probe.clone(), self.until);
-            self.race(Stage::Act, async move { probe.extend(clean_html::READ, until).await })
+            self.race(Stage::Act, async move { probe.extend(READ, until).await })
                 .await?
                 .map_err(|error| probe_stop(error, Stage::Act))?;
         }
@@ -93,20 +85,8 @@ impl StepRun<'_> {
                 let name = query.name.as_ref().map_or("", |name| name.as_str());
                 self.attribute(&world, id, name).await?
             }
-            ExtractKind::Markdown => Value::String(self.markdown(&world, &id).await?),
-            ExtractKind::Form => {
-                let answer: Option<Forms> = self.ask(&world, "(cb, id) => cb.read.form(id)", &[id], Stage::Act).await?;
-                self.still_there(answer)?.data(self.probe.digest_key())
-            }
-            ExtractKind::Metadata => {
-                let answer: Metadata = self.ask(&world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?;
-                answer.data(&self.page.url())
-            }
-            ExtractKind::Schema => {
-                let Some(wanted) = &query.schema else {
-                    return failed(Stage::Act, Cause::InvalidArgument, "the step names no schema");
-                };
-                self.by_schema(&world, &id, &Value::Object(wanted.clone())).await?
+            ExtractKind::Markdown | ExtractKind::Form | ExtractKind::Metadata | ExtractKind::Schema => {
+                self.parse(&world, id, query).await?
             }
         })
     }
@@ -146,77 +126,6 @@ impl StepRun<'_> {
         })
     }
 
-    async fn markdown(&mut self, world: &ProbeWorld, id: &Value) -> Part<String> {
-        let answer = self.written(world, id).await?;
-        let CleanHtml { html, truncated } = self.still_there(answer)?;
-        let extent = if id.is_null() { Extent::Page } else { Extent::Part };
-        let url = self.page.url();
-        let text = self.compute(move || markdown(&html, &url, extent)).await?;
-        Ok(bounded(text, &truncated))
-    }
-
-    async fn by_schema(&mut self, world: &ProbeWorld, id: &Value, wanted: &Value) -> Part<Value> {
-        if is_empty(wanted) {
-            let text = self.markdown(world, id).await?;
-            return Ok(
-                json!({ "markdown": text, "$note": "the schema asks for nothing: this is the page as Markdown" }),
-            );
-        }
-        if let Err(error) = admit(wanted) {
-            return failed(Stage::Act, Cause::InvalidArgument, error.to_string());
-        }
-        let answer = self.written(world, id).await?;
-        let CleanHtml { html, truncated } = self.still_there(answer)?;
-        let metadata: Metadata = if id.is_null() {
-            self.ask(world, "(cb) => cb.read.metadata()", &[], Stage::Act).await?
-        } else {
-            Metadata::default()
-        };
-        let (wanted, url) = (wanted.clone(), self.page.url());
-        let (mut filled, wanted, html) =
-            self.compute(move || (fill(&wanted, &html, &metadata, &url), wanted, html)).await?;
-        filled.truncated.extend(truncated);
-        if self.gate.fills() {
-            filled = self.fill_by_model(filled, wanted, html).await?;
-        }
-        Ok(filled.data())
-    }
-
-    /// Has a model quote what is open from the page's text. The time that this takes does not count as time of the step.
-    async fn fill_by_model(&mut self, filled: Filled, schema: Value, html: String) -> Part<Filled> {
-        let wanted = filled.wanted(&schema);
-        if wanted.is_empty() {
-            return Ok(filled);
-        }
-        let (mut filled, schema, (text, is_longer)) = self
-            .compute(move || {
-                let text = filled.text(&schema, &html);
-                (filled, schema, text)
-            })
-            .await?;
-        if is_longer {
-            filled.truncated.insert("textForModel".to_owned());
-        }
-        let text = self.redacted(&text);
-        let begun = Instant::now();
-        let reply = self.gate.fill(&FillRequest { text: &text, wanted: &wanted }).await;
-        self.until = self.until.checked_add(begun.elapsed()).unwrap_or(self.until);
-        filled.note = reply.note;
-        self.compute(move || {
-            filled.take(&schema, &text, &reply.answer);
-            filled
-        })
-        .await
-    }
-
-    /// Runs a computation outside the runtime's threads, within the deadline.
-    async fn compute<T: Send + 'static>(&mut self, work: impl FnOnce() -> T + Send + 'static) -> Part<T> {
-        match self.race(Stage::Act, tokio::task::spawn_blocking(work)).await? {
-            Ok(done) => Ok(done),
-            Err(_) => failed(Stage::Act, Cause::Unsupported, "the page could not be converted"),
-        }
-    }
-
     /// Reads a compact form of the document.
     pub(crate) async fn get_dom(&mut self, target: Option<&TargetRef>) -> Part<ActResult> {
         let (world, id) = self.place(target).await?;
@@ -236,7 +145,14 @@ impl StepRun<'_> {
         Ok((world, Value::Null))
     }
 
-    fn still_there<T>(&self, answer: Option<T>) -> Part<T> {
+    #[cfg(not(feature = "extract"))]
+    async fn parse(&mut self, _: &ProbeWorld, _: Value, query: &ExtractQuery) -> Part<Value> {
+        let kind = query.kind.as_str();
+        let message = format!("`{kind}` needs a build with the feature `extract`; text, html and attributes do not");
+        failed(Stage::Act, Cause::Unsupported, message)
+    }
+
+    pub(super) fn still_there<T>(&self, answer: Option<T>) -> Part<T> {
         answer.ok_or_else(|| self.removed())
     }
 }
@@ -251,26 +167,13 @@ fn part(pattern: &Pattern, text: &str) -> Value {
     found.flatten().map_or(Value::Null, Value::String)
 }
 
-/// The text cut to [`MAX_TEXT`], with a note at its end.
-fn bounded(text: String, truncated: &BTreeSet<String>) -> String {
-    let length = text.chars().count();
-    if length > MAX_TEXT {
-        return with_note(cut(&text, MAX_TEXT), &format!("{MAX_TEXT} of {length} characters"));
-    }
-    if truncated.is_empty() {
-        return text;
-    }
-    let what: Vec<&str> = truncated.iter().map(String::as_str).collect();
-    with_note(text, &format!("the page has more {}", what.join(", ")))
-}
-
 /// The text, with a note at its end if it is shorter than `length`, in UTF-16 units.
 fn noted(text: String, length: usize) -> String {
     let seen = text.encode_utf16().count();
     if seen < length { with_note(text, &format!("{seen} of {length} characters")) } else { text }
 }
 
-fn with_note(mut text: String, what: &str) -> String {
+pub(super) fn with_note(mut text: String, what: &str) -> String {
     text.push_str("\n\n[truncated: ");
     text.push_str(what);
     text.push(']');

@@ -2,6 +2,7 @@
 
 mod acted;
 mod check;
+#[cfg(feature = "extract")]
 mod clean_html;
 mod click;
 mod dialog;
@@ -11,6 +12,8 @@ mod evaluate;
 mod extract;
 mod list_box;
 mod navigate;
+#[cfg(feature = "extract")]
+mod parse;
 mod pointer;
 mod press;
 mod screenshot;

@@ -18,6 +18,10 @@ const REPORTED: Duration = Duration::from_millis(300);
 /// Time for a busy page to report that it has sent a request.
 const BUSY: Duration = Duration::from_secs(1);
 
+const SENT: &str = "Network.requestWillBeSent";
+/// Of a request that is answered from the cache of memory, after [`SENT`].
+const CACHED: &str = "Network.requestServedFromCache";
+
 /// Reports that nobody has asked for yet, by request; of a redirected request, in the order of its redirects.
 #[derive(Clone, Default)]
 pub(super) struct Reports(Arc<Shared>);
@@ -49,8 +53,7 @@ impl Reports {
     }
 
     async fn watch_tab(self, page: Page) {
-        let mut queue =
-            page.session_events(&["Network.requestWillBeSent", "Network.responseReceivedExtraInfo"], CAPACITY);
+        let mut queue = page.session_events(&[SENT, "Network.responseReceivedExtraInfo", CACHED], CAPACITY);
         let _enabled = page.require(Domain::Network);
         while let Some(delivery) = queue.next().await {
             // An event that does not read is one that a later Chrome spells differently.
@@ -61,7 +64,13 @@ impl Reports {
     }
 
     fn note(&self, event: &RawEvent) -> Option<()> {
-        if event.method() == "Network.requestWillBeSent" {
+        if event.method() == CACHED {
+            // It never left, so nobody asks for it.
+            let cached = event.parse::<Responded>().ok()?;
+            self.take(&cached.request_id, |reported| reported.sent_ms.pop_back());
+            return Some(());
+        }
+        if event.method() == SENT {
             let sent = event.parse::<RequestWillBeSent<'_>>().ok()?;
             let at = Duration::try_from_secs_f64(sent.wall_time).ok()?;
             let at = u64::try_from(at.as_millis()).ok()?;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
+#[cfg(feature = "lexical")]
+pub mod lexical;
 #[cfg(feature = "local")]
 pub mod local;
 #[cfg(feature = "ollama")]

@@ -230,16 +230,16 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
             "up, down, left or right",
         ),
         (Space::UiTars, Answer { text: "click the button".into(), ..Answer::default() }, "expected `Thought: …`"),
-        (Space::UiTars, text("click(start_box='(1,2"), "in whole"),
+        (Space::UiTars, text("click(start_box='(1,2"), "is not whole"),
         (Space::UiTars, text("click(start_box='(nan,inf)')"), "needs `start_box='(x,y)'`"),
         (Space::UiTars, text("dance()"), "saw \"dance\""),
-        (Space::UiTars, text("type(content=\"a)"), "in whole"),
+        (Space::UiTars, text("type(content=\"a)"), "is not whole"),
     ] {
         let seen = steps(space, &answer).unwrap_err();
         assert!(seen.contains(told), "{answer:?}: {seen}");
     }
     let seen = read(Space::OpenAi, &call("computer", &json!({ "actions": vec![json!({ "type": "wait" }); 21] })));
-    assert!(seen.unwrap_err().contains("at most 20 actions"));
+    assert!(seen.unwrap_err().contains("are more than 20"));
     let broken = Answer { calls: vec![("computer".into(), "{\"action\":".into())], ..Answer::default() };
     assert!(steps(Space::OpenAi, &broken).unwrap_err().contains("expected a JSON object"));
 }

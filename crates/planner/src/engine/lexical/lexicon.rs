@@ -5,7 +5,7 @@
 use cuebook_grammar::candidate::{Candidate, ControlKind};
 use cuebook_grammar::role::Role;
 
-use crate::text::Span;
+use crate::engine::lexical::text::Span;
 
 /// The meaning of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

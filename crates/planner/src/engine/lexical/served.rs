@@ -7,7 +7,7 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ClickCount;
 use serde::{Deserialize, Serialize};
 
-use crate::page::Page;
+use crate::engine::lexical::page::Page;
 
 /// The result of a clause on a page.
 #[derive(Debug)]

@@ -7,12 +7,12 @@ use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 
-use crate::fields::{Value, give};
-use crate::lexicon::Verb;
-use crate::page::{Page, PhraseMatch, is_button, is_pressed, is_text_field};
-use crate::phrase::Phrase;
-use crate::served::{Past, Served, click_on};
-use crate::text::{Kind, Span, words};
+use crate::engine::lexical::fields::{Value, give};
+use crate::engine::lexical::lexicon::Verb;
+use crate::engine::lexical::page::{Page, PhraseMatch, is_button, is_pressed, is_text_field};
+use crate::engine::lexical::phrase::Phrase;
+use crate::engine::lexical::served::{Past, Served, click_on};
+use crate::engine::lexical::text::{Kind, Span, words};
 
 /// The credentials of a login.
 struct Who {
@@ -40,7 +40,7 @@ fn who(body: Span<'_>) -> Option<Who> {
             let length = if token.is("credential") { 2 } else { 1 };
             let given = match token.kind {
                 Kind::Mark => None,
-                _ => crate::fields::value(body.cut(at - 1, at - 1 + length)),
+                _ => crate::engine::lexical::fields::value(body.cut(at - 1, at - 1 + length)),
             }?;
             at += length - 1;
             // `ann / correct-horse`: the second value is the password.

@@ -14,15 +14,15 @@ use cuebook_grammar::role::Role;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::{ClickCount, Count, Millis, ShortText};
 
-use crate::choices::{choose, toggle};
-use crate::fields::{Value, enter, give, value};
-use crate::lexicon::{Verb, key};
-use crate::login::login;
-use crate::page::{Page, PhraseMatch, is_button, is_field, is_pressed, is_text_field, same};
-use crate::phrase::Phrase;
-use crate::read::Clause;
-use crate::served::{Past, Served, click_on, clicked};
-use crate::text::{Kind, Span, Token, is_connecting, words};
+use crate::engine::lexical::choices::{choose, toggle};
+use crate::engine::lexical::fields::{Value, enter, give, value};
+use crate::engine::lexical::lexicon::{Verb, key};
+use crate::engine::lexical::login::login;
+use crate::engine::lexical::page::{Page, PhraseMatch, is_button, is_field, is_pressed, is_text_field, same};
+use crate::engine::lexical::phrase::Phrase;
+use crate::engine::lexical::read::Clause;
+use crate::engine::lexical::served::{Past, Served, click_on, clicked};
+use crate::engine::lexical::text::{Kind, Span, Token, is_connecting, words};
 
 /// Serves the one candidate that a phrase names.
 fn with_one<'a>(
@@ -342,7 +342,7 @@ fn switch_to(page: &Page<'_>, phrase: &Phrase, clause: &Clause<'_>) -> Served {
         return click(tab, clause);
     }
     let name = phrase.quoted.first().cloned().unwrap_or_else(|| {
-        let said = phrase.said.iter().filter(|said| said.kind != crate::phrase::WordKind::Role);
+        let said = phrase.said.iter().filter(|said| said.kind != crate::engine::lexical::phrase::WordKind::Role);
         said.map(|said| said.word.as_str()).collect::<Vec<_>>().join(" ")
     });
     let tabs = page.observation.tabs.iter().enumerate().filter(|(_, tab)| same(&name, &tab.title));

@@ -16,12 +16,12 @@ use cuebook_grammar::wire::{Millis, ShortText};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::lexicon::Verb;
-use crate::page::{Page, is_text_field};
-use crate::read::{Clause, names_in, next_clause};
-use crate::serve::{means_dialog, serve};
-use crate::served::{Past, Served};
-use crate::text::{Span, tokens, words};
+use crate::engine::lexical::lexicon::Verb;
+use crate::engine::lexical::page::{Page, is_text_field};
+use crate::engine::lexical::read::{Clause, names_in, next_clause};
+use crate::engine::lexical::serve::{means_dialog, serve};
+use crate::engine::lexical::served::{Past, Served};
+use crate::engine::lexical::text::{Span, tokens, words};
 
 /// Upper bound of the steps of a plan.
 const MAX_STEPS: usize = 12;
@@ -357,7 +357,9 @@ impl Plan<'_> {
         let names = names_in(&left, shown.chain(options.map(|option| option.label.as_str())));
         let mut rest = span;
         let mut next = next_clause(rest, &names);
-        if left.len() > crate::text::MAX_CHARACTERS || (next.is_none() && words(self.request.task).is_empty()) {
+        if left.len() > crate::engine::lexical::text::MAX_CHARACTERS
+            || (next.is_none() && words(self.request.task).is_empty())
+        {
             return self.fail("expected an instruction of at most 20,000 characters");
         }
         if let Some(dialog) = observation.dialog.as_ref().filter(|_| !next.as_ref().is_some_and(means_dialog)) {

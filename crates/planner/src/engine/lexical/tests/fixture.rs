@@ -15,7 +15,7 @@ use cuebook_grammar::step::Step;
 use cuebook_grammar::text_match::collapse_white_space;
 use serde_json::{Value, json};
 
-use crate::Lexical;
+use crate::engine::lexical::Lexical;
 
 /// A run of the planner without a browser: the pages and what becomes of steps are the test's.
 pub(super) struct SimulatedRun {

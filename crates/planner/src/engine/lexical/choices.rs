@@ -6,11 +6,11 @@ use cuebook_grammar::candidate::{Candidate, Capability};
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::role::Role;
 
-use crate::fields::{self, option_of, turned};
-use crate::page::{Page, PhraseMatch};
-use crate::phrase::{Amount, Phrase, WordKind};
-use crate::served::{Served, click_on};
-use crate::text::Span;
+use crate::engine::lexical::fields::{self, option_of, turned};
+use crate::engine::lexical::page::{Page, PhraseMatch};
+use crate::engine::lexical::phrase::{Amount, Phrase, WordKind};
+use crate::engine::lexical::served::{Served, click_on};
+use crate::engine::lexical::text::Span;
 
 /// An item of a list.
 enum Item<'a> {

@@ -15,11 +15,11 @@ use cuebook_grammar::secret::WireText;
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::ShortText;
 
-use crate::lexicon::{RoleWord, Verb};
-use crate::page::{Page, PhraseMatch, is_field, is_text_field, same};
-use crate::phrase::{Amount, Phrase};
-use crate::served::Served;
-use crate::text::{Kind, Span, Token, words};
+use crate::engine::lexical::lexicon::{RoleWord, Verb};
+use crate::engine::lexical::page::{Page, PhraseMatch, is_field, is_text_field, same};
+use crate::engine::lexical::phrase::{Amount, Phrase};
+use crate::engine::lexical::served::Served;
+use crate::engine::lexical::text::{Kind, Span, Token, words};
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //!
 //! Invariant: every significant word is kept. A word that no candidate explains makes a phrase match nothing.
 
-use crate::lexicon::{Ordinal, RoleWord, ordinal_at, role_word};
-use crate::text::{Kind, Span, is_connecting, words};
+use crate::engine::lexical::lexicon::{Ordinal, RoleWord, ordinal_at, role_word};
+use crate::engine::lexical::text::{Kind, Span, is_connecting, words};
 
 /// The number of controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! Invariant: a clause ends only before a verb after a separator, or at the end of the instruction. Words that are not
 //! understood stay in their clause, and the planner asks about it.
 
-use crate::lexicon::{CONDITIONS, FILLERS, Verb, counted, gerund_at, verb_at};
-use crate::text::{Span, Token};
+use crate::engine::lexical::lexicon::{CONDITIONS, FILLERS, Verb, counted, gerund_at, verb_at};
+use crate::engine::lexical::text::{Span, Token};
 
 /// Upper bound of the repetitions of a clause.
 const MAX_TIMES: usize = 10;
@@ -136,7 +136,7 @@ impl Clause<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::tokens;
+    use crate::engine::lexical::text::tokens;
 
     fn clauses(source: &str, names: &[&str]) -> Vec<String> {
         let all = tokens(source);

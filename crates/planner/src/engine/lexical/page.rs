@@ -13,9 +13,9 @@ use cuebook_grammar::observation::{Observation, TextKind, TextPart};
 use cuebook_grammar::role::Role;
 use cuebook_grammar::text_match::collapse_white_space;
 
-use crate::lexicon::{Ordinal, RoleWord};
-use crate::phrase::{Phrase, PhraseWord, WordKind};
-use crate::text::words;
+use crate::engine::lexical::lexicon::{Ordinal, RoleWord};
+use crate::engine::lexical::phrase::{Phrase, PhraseWord, WordKind};
+use crate::engine::lexical::text::words;
 
 /// A candidate with normalised texts.
 #[derive(Debug)]
