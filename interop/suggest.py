@@ -2,7 +2,8 @@
 """Suggests test ids in the source of two applications of npm, and changes their texts before and after.
 
 Each is built from its source, used by `cuebook`, rebuilt with another text, and replayed: by texts alone the replay is
-lost, or has to find another target; with the ids of `cuebook suggest --write` and a new recording it is not. Node and npm build; standard library only here.
+lost, or has to find another target; with the ids of `cuebook suggest --write` and a new recording it is not. Node and npm
+build; standard library only here.
 """
 
 import functools

@@ -78,7 +78,7 @@ fn blocks<'t>(text: &'t str, language: &str) -> impl Iterator<Item = &'t str> {
     text.split("```").skip(1).step_by(2).filter_map(move |block| block.strip_prefix(language)?.strip_prefix('\n'))
 }
 
-/// Texts between backquotes.
+/// The texts between backquotes in a line.
 fn spans(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -125,7 +125,7 @@ impl Browser {
         until: Instant,
     ) -> Result<(), CallError> {
         if now.names_the_browser() {
-            // Workers that no page has for itself have the browser's name otherwise. Those that run are attached to, too.
+            // Workers that no page has for itself have the browser's name otherwise. Those that run are attached to.
             let types = ["page", "shared_worker", "service_worker"];
             self.session().call_raw("Target.setAutoAttach", auto_attach(&types), until).await?;
         }

@@ -203,7 +203,7 @@ pub(crate) fn network_state(is_offline: bool, is_in_namespace: bool) -> Sent {
 
 /// Gives the `navigator` of a worker these names, and those that are absent their own values back.
 const NAMES: &str = "names => { for (const name of ['userAgent', 'appVersion', 'platform'])
-    if (name in names) Object.defineProperty(navigator, name, { value: names[name], configurable: true, enumerable: true });
+    if (name in names) Object.defineProperty(navigator, name, { value: names[name], configurable: true });
     else delete navigator[name]; }";
 
 impl Emulation {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The longest [pause](Call::Pause).
+/// The longest [pause](Call::Pause) of a call.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A call, and the tab that it is for.
@@ -100,7 +100,7 @@ pub enum ContextCall {
     Route(Value),
     /// As [`Route`](Self::Route), with what a file holds as the body of the answer.
     RouteFile {
-        /// The entry.
+        /// The entry, without a body.
         rule: Value,
         /// Path of the file, which has at most 1 MiB of text.
         file: String,

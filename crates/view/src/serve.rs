@@ -56,7 +56,8 @@ impl std::fmt::Debug for App {
 }
 
 impl View {
-    /// Shows the run of a folder on a port of 127.0.0.1; 0 for any that is free. Reads the log once as it is. `questions` are answered in its page; [`Questions::beside`] asks them.
+    /// Shows the run of a folder on a port of 127.0.0.1; 0 for any that is free. Reads the log once as it is. `questions`
+    /// are answered in its page; [`Questions::beside`] asks them.
     ///
     /// # Errors
     /// [`ViewError`]
