@@ -2,7 +2,8 @@
 """Suggests test ids in the source of two applications of npm, and changes their texts before and after.
 
 Each is built from its source, used by `cuebook`, rebuilt with another text, and replayed: by texts alone the replay is
-lost; with the ids of `cuebook suggest --write` and a new recording it is not. Node and npm build; standard library only here.
+lost, or has to find another target; with the ids of `cuebook suggest --write` and a new recording it is not. Node and npm
+build; standard library only here.
 """
 
 import functools
@@ -23,8 +24,8 @@ from common import WORK, Answer, HarnessError, arguments_of, parsed, publish, ru
 
 LIMIT = 120.0
 PAGE = '<!doctype html><title>TodoMVC</title><link rel="stylesheet" href="app.css"><div id="root" class="todoapp"></div><script src="app.js"></script>'
-# The names of built files have digests in them.
-IGNORED = ("--ignore", "/assets/")
+# The names of built files have digests in them, and an icon may come before its step is over or after.
+IGNORED = ("--ignore", "/assets/", "--ignore", ".svg")
 TODO_PACKAGES = ("react@16.14.0", "react-dom@16.14.0", "prop-types@15.8.1", "classnames@2.5.1", "esbuild@0.25.12")
 TODO_STYLES = ("todomvc-app-css@2.4.3", "todomvc-common@1.0.5")
 
@@ -200,8 +201,8 @@ def judged(options: object, application: Application) -> tuple[list[object], lis
         short.append(f"{application.package}: expected the ids {application.ids}, saw {ids}: {json.dumps(outcomes)}")
     if stripped != files:
         short.append(f"{application.package}: something else than ids was written")
-    if before.startswith("ok"):
-        short.append(f"{application.package}: the replay by texts was expected to fail, saw {before}")
+    if before == "ok, 0 differences":
+        short.append(f"{application.package}: the replay by texts was expected to fail or to differ, saw {before}")
     if after != "ok, 0 differences":
         short.append(f"{application.package}: the replay by ids was expected to be equal, saw {after}")
     changed = f"{application.change[0]} → {application.change[1]}"

@@ -30,6 +30,32 @@ const SEEN: &str = "<title>seen</title><p id=seen></p><iframe src='http://localh
 </script>";
 const FRAME: &str = "<script>parent.postMessage([navigator.language,
     Intl.DateTimeFormat().resolvedOptions().timeZone, /Mobile/.test(navigator.userAgent)].join(' '), '*')</script>";
+/// Shows the browser that a page and its workers name, and the one that the server sees in their requests.
+const WORKERS: &str = "<title>workers</title><body><script>
+    const named = from => ['|', from, navigator.userAgent, navigator.language].join(' ');
+    let left = 4;
+    const says = text => {
+        document.body.appendChild(document.createElement('p')).textContent = text;
+        if (--left === 0) document.body.append('all four');
+    };
+    const shows = async () => {
+        says(named('page'));
+        new Worker('/w.js?dedicated').onmessage = event => says(event.data);
+        new SharedWorker('/w.js?shared').port.onmessage = event => says(event.data);
+        navigator.serviceWorker.onmessage = event => says(event.data);
+        await navigator.serviceWorker.register('/w.js?service');
+        (await navigator.serviceWorker.ready).active.postMessage('');
+    };
+    shows();
+</script>";
+const WORKER: &str = "const of = location.search.slice(1);
+    const answers = async to => {
+        const seen = await (await fetch('/agent')).text();
+        to.postMessage(['|', of, navigator.userAgent, navigator.language, 'sends', seen].join(' '));
+    };
+    if (of === 'dedicated') answers(self);
+    if (of === 'shared') onconnect = event => answers(event.ports[0]);
+    if (of === 'service') onmessage = event => event.waitUntil(answers(event.source));";
 /// Asks a server, writes to the console, and throws.
 const ASKS: &str = "<p id=said></p><script>
     console.log('hello', 1); console.warn('careful'); console.error('broken');
@@ -60,6 +86,32 @@ fn guarded() -> std::io::Result<(u16, Arc<AtomicUsize>)> {
         }
     });
     Ok((port, entered))
+}
+
+/// A server of [`WORKERS`]. At `/agent` it says which browser and language a request names.
+fn of_workers() -> std::io::Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let head = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let head: Vec<String> = head.map(|line| line.replace(": ", " ")).collect();
+            let of = |name: &str| head.iter().find_map(|line| line.strip_prefix(name)).unwrap_or("none").trim();
+            let path = head.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+            let (kind, body) = match path.split('?').next() {
+                Some("/w.js") => ("text/javascript", WORKER.to_owned()),
+                Some("/agent") => ("text/plain", format!("{} {}", of("User-Agent"), of("Accept-Language"))),
+                _ => ("text/html", WORKERS.to_owned()),
+            };
+            let length = body.len();
+            write!(
+                &stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            )
+            .ok();
+        }
+    });
+    Ok(port)
 }
 
 #[tokio::test]
@@ -185,6 +237,27 @@ async fn pages_frames_and_new_tabs_see_the_settings_until_they_are_taken_back() 
 }
 
 #[tokio::test]
+async fn workers_of_every_kind_name_the_browser_and_language_of_their_page() -> Result<()> {
+    let desk = Desk { port: of_workers()?, ..Desk::open(None).await? };
+    // Once before, so that the shared worker and the service worker run already.
+    let plain = desk.shows("/", "all four").await?;
+    ensure!(!plain.contains("iPhone") && plain.contains("HeadlessChrome"), "{plain}");
+    for (device, agent) in [("iPhone 15", "(iPhone; CPU"), ("Pixel 7", "(Linux; Android 10; K)")] {
+        desk.ok("browser_emulate", json!({ "device": device, "locale": "de-DE" })).await?;
+        let seen = desk.shows("/", "all four").await?;
+        for from in ["page", "dedicated", "shared", "service"] {
+            let said = seen.lines().find(|line| line.contains(&format!("| {from} "))).context(seen.clone())?;
+            let places = if from == "page" { 1 } else { 2 };
+            ensure!(said.matches(agent).count() == places && said.matches("de-DE").count() == places, "{said}");
+        }
+    }
+    desk.ok("browser_emulate", json!({ "reset": true })).await?;
+    let again = desk.shows("/", "all four").await?;
+    ensure!(!again.contains("Android") && !again.contains("de-DE"), "{again}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn console_and_requests_are_listed_and_a_rule_answers_in_place_of_the_server() -> Result<()> {
     let desk = Desk::open(None).await?;
     ensure!(desk.shows("/asks", "200 from the server").await?.contains("from the server"));
@@ -222,10 +295,24 @@ async fn console_and_requests_are_listed_and_a_rule_answers_in_place_of_the_serv
         };
         ensure!(is_refused, "{wrong}");
     }
+    std::fs::write(desk.runs.path().join("body.json"), "{\"from\": \"a file\"}")?;
+    let of_file = |file: &str| json!({ "url": url, "bodyFile": file });
+    let elsewhere = desk.refused("browser_route", of_file("/etc/hostname")).await?;
+    ensure!(elsewhere.contains("--root"), "{elsewhere}");
+    let saved = desk.ok("browser_storage_state", json!({ "filename": "state.json" })).await?;
+    let folder = saved.split(" to ").nth(1).and_then(|path| path.lines().next()).context(saved.clone())?;
+    std::fs::copy(desk.runs.path().join("body.json"), std::path::Path::new(folder).with_file_name("body.json"))?;
+    desk.ok("browser_route", of_file("body.json")).await?;
+    desk.shows("/asks", "200 {\"from\":\"a file\"}").await?;
     desk.ok("browser_unroute", json!({ "url": url })).await?;
     desk.refused("browser_unroute", json!({ "url": url })).await?;
     desk.shows("/asks", "200 from the server").await?;
 
+    let written = desk.ok("browser_snapshot", json!({ "filename": "page.txt" })).await?;
+    let path = written.strip_prefix("ok: the page is in ").and_then(|rest| rest.split(", some").next());
+    let path = path.context(written.clone())?;
+    ensure!(std::fs::read_to_string(path)?.contains("200 from the server"), "{path}");
+    desk.refused("browser_snapshot", json!({ "filename": "/tmp/page.txt" })).await?;
     let saved = desk.ok("browser_pdf_save", json!({ "filename": "page.pdf" })).await?;
     let path = saved.split(" to ").nth(1).context(saved.clone())?;
     ensure!(path.starts_with(&desk.runs.path().display().to_string()), "{path}");

@@ -311,7 +311,7 @@ async fn s68_ten_thousand_hostile_strings_run_and_request_nothing() -> Result<()
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let run = Run::read_bytes(log.as_bytes())?;
     let (report, comparison) = (RunReport::read(&report.to_string())?, serde_json::from_value(comparison)?);
-    let beside = html::Beside { report: Some(&report), comparison: Some(&comparison), session: None };
+    let beside = html::Beside { report: Some(&report), comparison: Some(&comparison) };
     let path = out.path().join("report.html");
     fs::write(&path, html::page(&run, beside, &store))?;
     let said = is_inert(&path, 500, 1).await?;

@@ -1,12 +1,14 @@
 //! `cuebook mcp` as a client holds it.
 
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 #[cfg(target_os = "linux")]
 use cuebook_tests::faults::processes::{browsers, leftovers, signal};
-use cuebook_tests::{McpClient, Shop};
+use cuebook_tests::{McpClient, Shop, command};
 use serde_json::json;
 
 /// A server over the shop, with its runs in the shop's folder.
@@ -107,6 +109,21 @@ fn what_does_not_fit_is_an_error_that_says_what_would_and_the_server_goes_on() -
     let clicked = client.call("browser_click", json!({ "target": "button \"Count\"" }))?;
     ensure!(clicked.text.starts_with("### Result\nok: click button \"Count\""), "{clicked:?}");
     assert_eq!(shop.hits("counter"), 1);
+    Ok(())
+}
+
+#[test]
+fn a_message_that_is_no_json_is_said_to_be_skipped() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut server = command()?;
+    server.arg("mcp").env("TMPDIR", folder.path()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = server.spawn()?;
+    let mut input = server.stdin.take().context("no standard input")?;
+    input.write_all(b"{\"jsonrpc\": \"2.0\", \"id\"\n")?;
+    drop(input);
+    let output = server.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(said.contains("Ignoring unparsable incoming message"), "{said}");
     Ok(())
 }
 

@@ -70,7 +70,7 @@ fn a_person_logs_in_saves_what_was_done_and_runs_it_again() -> Result<()> {
     assert_ne!(code, 0, "it overwrote a plan");
     shell.run(&["close"])?;
     let (code, said) = shell.fails(&["close"])?;
-    ensure!(code == 2 && said.contains("no open session login"), "{code} {said}");
+    ensure!(code == 2 && said.contains("no open session login, nor another one"), "{code} {said}");
 
     let again = shell
         .command(&["exec", &plan, "--url", &shop.url("/login"), "--json"])?
@@ -91,6 +91,9 @@ fn a_session_is_a_run_that_can_be_run_again() -> Result<()> {
     let listed: serde_json::Value = serde_json::from_str(&shell.run(&["sessions", "--json"])?)?;
     let log = listed[0]["log"].as_str().context("no log")?.to_owned();
     shell.run(&["close"])?;
+    let page = shop.runs().join("page.html");
+    shell.run(&["report", &log, "--out", &page.display().to_string()])?;
+    ensure!(std::fs::read_to_string(page)?.contains("<h1>Session replayed</h1>"));
     let again = shop.cuebook(&["replay", &log])?;
     ensure!(again.code == 0 && shop.hits("counter") == 2, "{again:?}");
     Ok(())
@@ -106,6 +109,12 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
         (&["click", "the big button"], 2, "name an element by its id"),
         (&["click"], 2, "browser_click needs target"),
         (&["wait", "--text", "a", "--time", "1"], 2, "one of text, textGone and time"),
+        (&["wait", "--time", "31"], 2, "from 0 to 30 seconds, not 31"),
+        (&["route", "http://a.test/", "--body-file", "/etc"], 2, "expected a file"),
+        (&["route", "http://a.test/", "--body-file", "x", "--body", "y"], 2, "one of body, bodyFile and block"),
+        (&["close", "-s", "nobody"], 2, "no open session nobody; open are codes"),
+        (&["save", "-s", "nobody", "plan.json"], 2, "no open session nobody; open are codes"),
+        (&["tab-list"], 2, "`tab-list` is `cuebook tab list` here"),
         (&["tab", "select", "--tab", "t9"], 2, "open are t1"),
         (
             &["batch", "[{\"type\": \"assert\", \"condition\": {\"kind\": \"urlMatches\", \"pattern\": \"/x\"}}]"],
@@ -114,6 +123,8 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
         ),
         (&["open", "file:///etc/passwd"], 4, "file: URLs are not allowed"),
         (&["start"], 2, "is open already"),
+        (&["start", "-s", "other", "--out", "/proc/none"], 3, "/proc/none"),
+        (&["start", "-s", "other", "--out", "/proc/none"], 3, "No such file or directory"),
         (&["clack"], 2, "clack"),
     ] {
         let (code, said) = shell.fails(words)?;

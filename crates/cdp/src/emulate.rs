@@ -11,6 +11,7 @@ use crate::emulation::{Emulation, Native};
 use crate::error::{CallError, WorldError};
 use crate::page::Page;
 use crate::session::{Session, SessionKind};
+use crate::targets::auto_attach;
 
 /// Why the settings of pages cannot be set.
 #[derive(Debug, thiserror::Error)]
@@ -123,13 +124,25 @@ impl Browser {
         native: &Native,
         until: Instant,
     ) -> Result<(), CallError> {
+        if now.names_the_browser() {
+            // Workers that no page has for itself have the browser's name otherwise. Those that run are attached to.
+            let types = ["page", "shared_worker", "service_worker"];
+            self.session().call_raw("Target.setAutoAttach", auto_attach(&types), until).await?;
+        }
+        let mut sessions = self.hub().workers_of(page.inner.context.as_ref());
         for page in self.pages_beside(page) {
-            for session in page.sessions() {
-                for (method, params) in now.commands(former, session.kind(), native) {
-                    match session.call_raw(method, params, until).await {
-                        Err(error) if !is_harmless(&session, &error) => return Err(error),
-                        _ => {}
-                    }
+            sessions.extend(page.sessions().into_iter().chain(page.workers()));
+        }
+        for session in sessions {
+            for (method, params) in now.commands(former, session.kind(), native) {
+                if session.kind() == SessionKind::Worker {
+                    // One that computes answers late, and is named before its next task all the same.
+                    session.post(method, &params);
+                    continue;
+                }
+                match session.call_raw(method, params, until).await {
+                    Err(error) if !is_harmless(&session, &error) => return Err(error),
+                    _ => {}
                 }
             }
         }

@@ -16,6 +16,7 @@ use chromiumoxide_cdp::cdp::browser_protocol::emulation::{
 use chromiumoxide_cdp::cdp::browser_protocol::network::{
     EmulateNetworkConditionsByRuleParams, NetworkConditions, OverrideNetworkStateParams,
 };
+use chromiumoxide_cdp::cdp::js_protocol::runtime::EvaluateParams;
 use chromiumoxide_types::{Command, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -200,10 +201,22 @@ pub(crate) fn network_state(is_offline: bool, is_in_namespace: bool) -> Sent {
     command(&OverrideNetworkStateParams::new(is_offline, latency, -1.0, -1.0))
 }
 
+/// Gives the `navigator` of a worker these names, and those that are absent their own values back.
+const NAMES: &str = "names => { for (const name of ['userAgent', 'appVersion', 'platform'])
+    if (name in names) Object.defineProperty(navigator, name, { value: names[name], configurable: true });
+    else delete navigator[name]; }";
+
 impl Emulation {
     /// The commands by which a target gets these settings after those of `former`.
     pub(crate) fn commands(&self, former: &Self, kind: SessionKind, native: &Native) -> Vec<Sent> {
         let mut sent = Vec::new();
+        if kind == SessionKind::Worker {
+            if (&self.locale, &self.device) != (&former.locale, &former.device) {
+                let agent = self.user_agent(native);
+                sent.extend([command(&agent), self.names(&agent)]);
+            }
+            return sent;
+        }
         if self.locale != former.locale {
             let locale = self.locale.clone().map(|locale| locale.replace('-', "_"));
             sent.push(command(&SetLocaleOverrideParams { locale }));
@@ -256,6 +269,23 @@ impl Emulation {
             }
         }
         sent
+    }
+
+    /// Returns `true` if requests name another browser or language than the machine's own.
+    pub(crate) fn names_the_browser(&self) -> bool {
+        self.device.is_some() || self.locale.is_some()
+    }
+
+    /// Has the `navigator` of a worker say what its requests do: the browser's command changes only those.
+    fn names(&self, agent: &SetUserAgentOverrideParams) -> Sent {
+        let is_native = self.device.as_ref().is_none_or(|device| device.user_agent.is_empty());
+        let names = if is_native {
+            json!({})
+        } else {
+            let version = agent.user_agent.strip_prefix("Mozilla/").unwrap_or(&agent.user_agent);
+            json!({ "userAgent": agent.user_agent, "appVersion": version, "platform": agent.platform })
+        };
+        command(&EvaluateParams::new(format!("({NAMES})({names})")))
     }
 
     fn user_agent(&self, native: &Native) -> SetUserAgentOverrideParams {

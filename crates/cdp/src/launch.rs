@@ -261,13 +261,17 @@ fn undoing(args: &[OsString]) -> Option<&OsString> {
     })
 }
 
+/// Returns `true` if the program runs as root, whose Chrome has no sandbox.
 #[cfg(unix)]
-fn is_root() -> bool {
+#[must_use]
+pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Returns `true` if the program runs as root: never here.
 #[cfg(not(unix))]
-fn is_root() -> bool {
+#[must_use]
+pub fn is_root() -> bool {
     false
 }
 

@@ -52,7 +52,7 @@ pub use emulate::EmulationError;
 pub use emulation::{BadSetting, ColorScheme, Device, Emulation, Geolocation};
 pub use error::{AttachError, CallError, GoneReason, LaunchError, PageError, WorldError};
 pub use ids::{DocumentId, ExecutionContextId, FrameId, SessionId, TargetId};
-pub use launch::{LaunchOptions, Sandbox, Transport, Window};
+pub use launch::{LaunchOptions, Sandbox, Transport, Window, is_root};
 pub use message::RawReply;
 pub use namespace::Namespace;
 pub use page::{

@@ -51,6 +51,8 @@ struct HubState {
     /// Those of the browser as a whole have no page.
     sessions: HashMap<SessionId, (Session, Option<Page>)>,
     pages: Vec<Page>,
+    /// Shared and service workers, with their browser context.
+    workers: Vec<(Session, Option<String>)>,
     scripts: Vec<Arc<str>>,
     emulations: Emulations,
     ours: Ours,
@@ -115,6 +117,12 @@ impl Hub {
     /// Pages that are set up or starting.
     pub(crate) fn all_pages(&self) -> Vec<Page> {
         self.lock().pages.clone()
+    }
+
+    /// The shared and service workers of a browser context. None is attached to before settings need it.
+    pub(crate) fn workers_of(&self, context: Option<&String>) -> Vec<Session> {
+        let state = self.lock();
+        state.workers.iter().filter(|(_, of)| of.as_ref() == context).map(|(session, _)| session.clone()).collect()
     }
 
     /// States or reads which pages are ours.
@@ -212,11 +220,12 @@ impl Hub {
             "page" if is_root => Some(SessionKind::Page),
             "iframe" if !is_root => Some(SessionKind::Frame),
             "worker" if !is_root => Some(SessionKind::Worker),
+            "shared_worker" | "service_worker" if is_root => Some(SessionKind::Worker),
             _ => None,
         };
         let kind = kind
             .filter(|_| !is_of_the_browser(&info.url))
-            .filter(|kind| *kind != SessionKind::Page || self.lock().ours.claim(&info));
+            .filter(|kind| !is_root || *kind == SessionKind::Browser || self.lock().ours.claim(&info));
         let session = Session::new(SessionInner::new(
             Some(event.session_id.clone()),
             Some(info.target_id.clone()),
@@ -228,6 +237,17 @@ impl Hub {
             None => None,
             Some(SessionKind::Browser) => {
                 self.lock().sessions.insert(event.session_id, (session, None));
+                return;
+            }
+            Some(SessionKind::Worker) if is_root => {
+                let context = info.browser_context_id;
+                {
+                    let mut state = self.lock();
+                    state.sessions.insert(event.session_id, (session.clone(), None));
+                    state.workers.push((session.clone(), context.clone()));
+                }
+                self.first_settings(&session, context.as_ref());
+                session.post("Runtime.runIfWaitingForDebugger", &json!({}));
                 return;
             }
             Some(SessionKind::Page) => {
@@ -266,14 +286,22 @@ impl Hub {
         self.set_up(&session, &page);
     }
 
-    fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
-        let page_script = self.setup.page_script.as_deref();
+    /// Gives a target what those of its browser context have.
+    fn first_settings(&self, session: &Session, context: Option<&String>) {
         if self.setup.is_in_namespace {
             // Or it would tell pages that they are offline.
             let (method, params) = network_state(false, true);
             session.post(method, &params);
         }
+        for (method, params) in self.with_emulations(|it| it.first(context, session.kind())) {
+            session.post(method, &params);
+        }
+    }
+
+    fn set_up(self: &Arc<Self>, session: &Session, page: &Page) {
+        let page_script = self.setup.page_script.as_deref();
         if session.kind() == SessionKind::Worker {
+            self.first_settings(session, page.inner.context.as_ref());
             if let Some(script) = page_script {
                 session.post("Runtime.evaluate", &json!({"expression": script}));
             }
@@ -296,9 +324,7 @@ impl Hub {
             // could be meant.
             session.post("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
         }
-        for (method, params) in self.with_emulations(|it| it.first(page.inner.context.as_ref(), session.kind())) {
-            session.post(method, &params);
-        }
+        self.first_settings(session, page.inner.context.as_ref());
         if let Some(script) = page_script {
             session.post("Page.addScriptToEvaluateOnNewDocument", &json!({"source": script}));
         }
@@ -346,7 +372,9 @@ impl Hub {
 
     fn drop_session(&self, session: &Session, reason: GoneReason) {
         if let Some(id) = session.id() {
-            self.lock().sessions.remove(id);
+            let mut state = self.lock();
+            state.sessions.remove(id);
+            state.workers.retain(|(worker, _)| worker != session);
         }
         session.inner.fail(reason);
     }

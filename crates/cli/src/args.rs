@@ -822,7 +822,7 @@ impl Arguments {
             Ok(Ok((Line::from_arg_matches(&matches)?, matches)))
         });
         let parsed = parsed.map_err(|error| {
-            let error = error.format(&mut command);
+            let error = verbs::named_elsewhere(error).format(&mut command);
             let is_help = !error.use_stderr();
             if is_help || !wants_json {
                 error.print().ok();

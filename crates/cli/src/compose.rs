@@ -251,7 +251,7 @@ pub(crate) async fn drive(
     options.session.browser.downloads = std::path::absolute(ready.dir.path().join("downloads")).ok();
     let questions = job.watch.as_ref().map(|_| Questions::default());
     let view = match job.watch.as_ref().zip(questions.clone()) {
-        Some((flags, questions)) => Some(watch::open(&ready.dir, None, flags, questions).await?),
+        Some((flags, questions)) => Some(watch::open(&ready.dir, flags, questions).await?),
         None => None,
     };
     options.record |= view.is_some();

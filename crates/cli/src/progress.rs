@@ -19,6 +19,9 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::text::{plain, plain_lines};
 
+/// Says which messages of an MCP client are skipped: one that is no JSON cannot be answered.
+const MESSAGES: &str = "rmcp::transport::async_rw";
+
 /// Sends tracing to standard error: warnings, or more with `-v`, and then a line for each span that ends, with its time.
 pub(crate) fn start_tracing(verbosity: u8) {
     let level = match verbosity {
@@ -30,7 +33,7 @@ pub(crate) fn start_tracing(verbosity: u8) {
     let spans = if verbosity == 0 { FmtSpan::NONE } else { FmtSpan::CLOSE };
     let subscriber = tracing_subscriber::fmt()
         .with_span_events(spans)
-        .with_env_filter(EnvFilter::new(format!("off,cuebook={level},cuebook_cdp={level},cuebook_probe={level},cuebook_page_modeler={level},cuebook_planner={level},cuebook_executor={level},cuebook_repair={level},cuebook_datalayer={level},cuebook_network={level}")))
+        .with_env_filter(EnvFilter::new(format!("off,cuebook={level},cuebook_cdp={level},cuebook_probe={level},cuebook_page_modeler={level},cuebook_planner={level},cuebook_executor={level},cuebook_repair={level},cuebook_datalayer={level},cuebook_network={level},{MESSAGES}=debug")))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .finish();

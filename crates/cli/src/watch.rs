@@ -9,14 +9,9 @@ use crate::exit::Refusal;
 use crate::progress::say;
 use crate::text::with_sources;
 
-/// Serves the page of a run, or of the session of this name, and says where.
-pub(crate) async fn open(
-    dir: &RunDir,
-    session: Option<String>,
-    flags: &WatchArgs,
-    asks: Questions,
-) -> Result<View, Refusal> {
-    let view = serve(dir, session, flags.port, asks).await?;
+/// Serves the page of a run, and says where.
+pub(crate) async fn open(dir: &RunDir, flags: &WatchArgs, asks: Questions) -> Result<View, Refusal> {
+    let view = serve(dir, flags.port, asks).await?;
     say(&format!("watch: {}", view.url()));
     if flags.open {
         open_page(view.url());
@@ -24,13 +19,8 @@ pub(crate) async fn open(
     Ok(view)
 }
 
-pub(crate) async fn serve(
-    dir: &RunDir,
-    session: Option<String>,
-    port: Option<u16>,
-    asks: Questions,
-) -> Result<View, Refusal> {
-    View::open(dir, session, port.unwrap_or(0), asks).await.map_err(|error| match &error {
+pub(crate) async fn serve(dir: &RunDir, port: Option<u16>, asks: Questions) -> Result<View, Refusal> {
+    View::open(dir, port.unwrap_or(0), asks).await.map_err(|error| match &error {
         ViewError::Log(_) => Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)),
         _ => Refusal::unusable(ErrorCode::SiteUnavailable, with_sources(&error)),
     })

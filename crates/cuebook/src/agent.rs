@@ -13,6 +13,7 @@ use cuebook_grammar::id::PageId;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::policy::Policy;
+use cuebook_grammar::render::with_sources;
 use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult};
 use cuebook_grammar::seam::boxed::{BoxedConfirm, BoxedExecutor, BoxedPageModeler, BoxedPlanner, BoxedStepLog};
 use cuebook_grammar::seam::{BoxFuture, PageModeler, Redactor, Repair, RepairBudget, RepairCase, RepairPolicy};
@@ -355,7 +356,8 @@ impl Agent {
     /// A folder for a run, its log in it, and the request with what the agent knows of its browser.
     pub(crate) fn prepare(&mut self, request: RunRequest) -> Result<(RunRequest, RunStorage), Box<RunReport>> {
         let mut kept = self.keeping.begin(&request.run_id, &self.redactor).map_err(|error| {
-            let error = RunError::new(ErrorCode::LogUnavailable, self.redactor.redact(&error.to_string()).into_owned());
+            let why = self.redactor.redact(&with_sources(&error)).into_owned();
+            let error = RunError::new(ErrorCode::LogUnavailable, why);
             Box::new(RunReport::without_run(RunResult::Error, Some(error)))
         })?;
         if let Some(log) = kept.log.take() {

@@ -20,7 +20,9 @@ pub(crate) fn subject(header: &RunHeader) -> String {
         (None, Some(case), _) => case.name.clone(),
         (None, None, Some(plan)) => plan.clone(),
         (None, None, None) => match header.command.as_str() {
-            "session" => "A session".to_owned(),
+            "session" => {
+                header.session.as_ref().map_or_else(|| "A session".to_owned(), |name| format!("Session {name}"))
+            }
             "replay" => "A replay".to_owned(),
             _ => "A plan".to_owned(),
         },

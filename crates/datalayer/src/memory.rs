@@ -151,6 +151,7 @@ mod tests {
             task: None,
             url: None,
             plan: None,
+            session: None,
             case: None,
         }
     }

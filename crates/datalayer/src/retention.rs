@@ -156,6 +156,7 @@ mod tests {
             task: None,
             url: None,
             plan: None,
+            session: None,
             case: None,
         };
         log.open(&header).await.unwrap();

@@ -399,6 +399,9 @@ pub struct RunHeader {
     /// The name of the file whose plan was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// The name of the session whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The case of a suite that the run is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<CaseRun>,

@@ -15,8 +15,8 @@ use url::Url;
 /// Time for a client to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Arguments of tools that name a file. A plain `filename` is one in the folder of the run.
-const FILES: [&str; 2] = ["filename", "paths"];
+/// Arguments of tools that name a file, and whether a plain name is that of one in the folder of the run.
+const FILES: [(&str, bool); 3] = [("filename", true), ("bodyFile", true), ("paths", false)];
 /// Members of steps that name files, with their verbs.
 const MEMBERS: [(&str, &str); 3] = [("upload", "files"), ("readFile", "path"), ("writeFile", "path")];
 
@@ -140,7 +140,7 @@ pub(crate) fn names_files(arguments: &Map<String, Value>, request: &Request) -> 
 /// Returns `true` if an argument names a file of the client.
 fn is_file(name: &str, value: &Value) -> bool {
     let is_plain = |path: &str| Path::new(path).file_name().is_some_and(|file| file == path);
-    FILES.contains(&name) && !(name == "filename" && value.as_str().is_some_and(is_plain))
+    FILES.iter().any(|(of, may_be_kept)| *of == name && !(*may_be_kept && value.as_str().is_some_and(is_plain)))
 }
 
 /// The path of a file that is not there yet, in a folder that is.
@@ -212,9 +212,11 @@ mod tests {
         let roots = Roots::of([file(folder.path()).as_str()].into_iter());
         let outside = json!("/etc/passwd");
         let upload = json!({ "type": "upload", "targetRef": "c1", "files": [outside] });
-        let arguments = Map::from_iter([("filename".to_owned(), outside.clone())]);
-        assert!(names_files(&arguments, &Request::of(Call::Look)));
-        roots.check_arguments(&mut arguments.clone()).unwrap_err();
+        for name in ["filename", "bodyFile", "paths"] {
+            let mut arguments = Map::from_iter([(name.to_owned(), outside.clone())]);
+            assert!(names_files(&arguments, &Request::of(Call::Look)), "{name}");
+            roots.check_arguments(&mut arguments).unwrap_err();
+        }
         for call in [
             Call::Act(vec![upload.clone()]),
             Call::Plan { plan: json!([upload]), is_dry: false },

@@ -83,6 +83,8 @@ pub struct RunRequest {
     pub sight: Sight,
     /// The file that the plan is from, for the log.
     pub plan_file: Option<String>,
+    /// Name of the session that the run is, for the log.
+    pub session: Option<String>,
     /// Part of a test case that the run is, for the log.
     pub case: Option<CaseRun>,
     /// The version of the program, for the log.
@@ -108,6 +110,7 @@ impl RunRequest {
             policy,
             sight: Sight::default(),
             plan_file: None,
+            session: None,
             case: None,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             browser: None,

@@ -89,6 +89,11 @@ impl Answer {
                 self.page.push(format!("- HTTP status: {status}"));
             }
         }
+        if page.dialog.is_none() && page.unseen().is_some() {
+            self.page.push(
+                "- The page cannot be seen, nor left: go on in a new tab, and close this one if it stays so".to_owned(),
+            );
+        }
         self.modal = page.dialog.as_ref().map(|dialog| {
             let kind = format!("{:?}", dialog.kind).to_lowercase();
             let message = quoted(&dialog.message, 300);
@@ -277,12 +282,26 @@ impl fmt::Display for Answer {
 
 #[cfg(test)]
 mod tests {
+    use cuebook_grammar::id::PageId;
+
     use super::*;
 
     #[test]
     fn no_text_of_a_page_passes_for_a_section() {
         assert_eq!(fenced("a\n### Result\nok\n"), "```\na\n### Result\nok\n```");
         assert_eq!(fenced("```\n### Result"), "````\n```\n### Result\n````");
+    }
+
+    #[test]
+    fn a_page_that_does_not_answer_is_left_by_a_new_tab() {
+        let mut page = Observation::blank(PageId::new("p"), "http://a.test/");
+        let mut shown = Answer::default();
+        shown.show(&page, true, String::new());
+        assert_eq!(shown.page, [""; 0]);
+        let frame = serde_json::json!([{ "url": "http://a.test/", "origin": "", "omitted": "it did not answer" }]);
+        page.frames = serde_json::from_value(frame).unwrap();
+        shown.show(&page, true, String::new());
+        assert!(shown.page.concat().contains("go on in a new tab"), "{:?}", shown.page);
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The longest [pause](Call::Pause) of a call.
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// A call, and the tab that it is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
@@ -31,6 +34,8 @@ pub enum Call {
     Open(String),
     /// Shows the whole page.
     Look,
+    /// Writes the whole page to a file instead, without a budget.
+    LookInto(String),
     /// Runs steps, the later ones only if the earlier ones succeed. An element is named by its id (`c3`, `@c3`), or
     /// described: `role=button[name="Log in"]`, `button "Log in"`, `text=Log in`, `label=User`, `css=#login`, `#login`.
     Act(Vec<Value>),
@@ -93,6 +98,13 @@ pub enum ContextCall {
     Request(f64),
     /// Adds an entry of a policy's `requests`, before all others.
     Route(Value),
+    /// As [`Route`](Self::Route), with what a file holds as the body of the answer.
+    RouteFile {
+        /// The entry, without a body.
+        rule: Value,
+        /// Path of the file, which has at most 1 MiB of text.
+        file: String,
+    },
     /// Removes the entries for this URL.
     Unroute(String),
     /// Lists the entries, by URL.
@@ -117,6 +129,7 @@ impl ContextCall {
             | Self::ClearCookies(_)
             | Self::Emulate(_)
             | Self::Route(_)
+            | Self::RouteFile { .. }
             | Self::Unroute(_) => false,
         }
     }

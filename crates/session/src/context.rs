@@ -5,6 +5,7 @@
 //! - A call that changes what pages see is logged before it is carried out.
 //! - A file that a model names lies in the folder of the run, or, to be read, in a directory that uploads may come from.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use cuebook::{ColorScheme, Device, Emulation, Geolocation, PageRequest, Session};
@@ -20,6 +21,8 @@ use crate::call::ContextCall;
 const LINES: usize = 200;
 /// The folder of a run for files that calls name.
 const FOLDER: &str = "files";
+/// The largest body that a file may have, in bytes: the log keeps it.
+const BODY: u64 = 1 << 20;
 
 /// Where the files of a call may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,13 @@ impl Files {
                 Ok(path)
             }
         }
+    }
+
+    /// Writes a file, and returns its path.
+    pub(crate) fn write(&self, name: &str, log: Option<&str>, bytes: &[u8]) -> Result<PathBuf, String> {
+        let path = self.to_write(name, log)?;
+        std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
     }
 
     /// The path of a file to read.
@@ -98,6 +108,14 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
     let log = session.log().map(str::to_owned);
     let log = log.as_deref();
     let context = session.context().map_err(said)?;
+    // The log has what was answered, and not where it came from.
+    let call = match call {
+        ContextCall::RouteFile { mut rule, file } => {
+            rule["do"]["respond"]["body"] = body(&text_of(&files.to_read(&file, log)?)?);
+            ContextCall::Route(rule)
+        }
+        call => call,
+    };
     if !call.only_looks() {
         session.note_change(kept(&call)).await.map_err(said)?;
     }
@@ -186,7 +204,8 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             }
             Ok(result)
         }
-        ContextCall::Route(rule) => {
+        // Its file was read above.
+        ContextCall::Route(rule) | ContextCall::RouteFile { rule, .. } => {
             let rule: RequestEntry = serde_json::from_value(rule).map_err(said)?;
             let policy = session.policy().clone().with_request(&rule).map_err(said)?;
             session.judge_by(policy);
@@ -207,12 +226,37 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             Ok(listed(format!("ok: {}", counted(rules.len(), "rule")), rules))
         }
         ContextCall::Pdf(name) => {
-            let path = files.to_write(&name, log)?;
             let printed = context.pdf().await.map_err(said)?;
-            std::fs::write(&path, &printed).map_err(|error| format!("{}: {error}", path.display()))?;
+            let path = files.write(&name, log, &printed)?;
             Ok(vec![format!("ok: saved {} bytes to {}", printed.len(), path.display())])
         }
     }
+}
+
+/// A body as it was written: one that is JSON is sent as what it is.
+pub(crate) fn body(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
+        _ => json!(text),
+    }
+}
+
+/// The text of a file for a body.
+fn text_of(path: &Path) -> Result<String, String> {
+    let refused = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+    // Before it is opened, which would wait for whoever writes a pipe.
+    let about = std::fs::metadata(path).map_err(|error| refused(&error))?;
+    if !about.is_file() {
+        return Err(refused(&"expected a file with the body of an answer"));
+    }
+    if about.len() > BODY {
+        return Err(refused(&format!("expected a body of at most {BODY} bytes, saw {}", about.len())));
+    }
+    let mut text = String::new();
+    // It may grow meanwhile.
+    let file = std::fs::File::open(path).map_err(|error| refused(&error))?;
+    file.take(BODY).read_to_string(&mut text).map_err(|error| refused(&error))?;
+    Ok(text)
 }
 
 fn said(error: impl std::error::Error) -> String {
@@ -316,6 +360,23 @@ mod tests {
             assert!(files.to_read(elsewhere.path().join("link").to_str().unwrap(), log).is_err());
         }
         assert_eq!(Files::Anywhere.to_write("a/b.json", None), Ok(PathBuf::from("a/b.json")));
+    }
+
+    #[test]
+    fn a_body_is_a_file_of_text_of_bounded_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            text_of(&path)
+        };
+        let most = usize::try_from(BODY).unwrap();
+        assert_eq!(file("most", &vec![b'a'; most]).unwrap().len(), most);
+        assert!(file("more", &vec![b'a'; most + 1]).unwrap_err().contains("at most 1048576 bytes, saw 1048577"));
+        assert!(file("picture", b"\x89PNG\xff").unwrap_err().contains("valid UTF-8"));
+        assert!(text_of(folder.path()).unwrap_err().contains("expected a file"));
+        assert_eq!(body("{\"a\": 1}"), json!({ "a": 1 }));
+        assert_eq!(body("1"), json!("1"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The calls of one session, carried out.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use cuebook::Session;
 use cuebook::repair::Interrupt;
@@ -18,7 +17,7 @@ use serde_json::{Value, json};
 use url::{Host, Url};
 
 use crate::answer::{Answer, is_of_gone_browser, why_not};
-use crate::call::{Call, Request};
+use crate::call::{Call, LONGEST_PAUSE, Request};
 use crate::context::{self, Files};
 use crate::known;
 use crate::tabs::Tabs;
@@ -26,8 +25,6 @@ use crate::target;
 
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
-/// The longest pause of a call.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Members that name an element: of a step, or of an object in it.
 const NAMES: [(Option<&str>, &str); 5] =
     [(None, "targetRef"), (None, "to"), (None, "within"), (None, "container"), (Some("query"), "targetRef")];
@@ -69,11 +66,16 @@ impl Desk {
                 Err(why) => return Answer::failed(why),
             }
         }
-        let shows_all = request.shows_all || matches!(request.call, Call::Look | Call::SelectTab(_));
+        let shows_all =
+            request.shows_all || matches!(request.call, Call::Look | Call::LookInto(_) | Call::SelectTab(_));
+        let into = match &request.call {
+            Call::LookInto(name) => Some(name.clone()),
+            _ => None,
+        };
         let is_reading = matches!(&request.call, Call::Plan { is_dry: true, .. });
         let mut answer = match request.call {
             Call::Open(url) => self.open(&url).await,
-            Call::Look => Answer::default(),
+            Call::Look | Call::LookInto(_) => Answer::default(),
             Call::Act(steps) => self.act(steps).await,
             Call::Plan { plan, is_dry } => self.plan(plan, is_dry).await,
             Call::Wait { text, is_gone } => self.wait(&text, is_gone).await,
@@ -106,7 +108,25 @@ impl Desk {
             let shows_all = shows_all && answer.error.is_none();
             self.show(&mut answer, shows_all).await;
         }
+        if let Some(name) = into.filter(|_| answer.error.is_none()) {
+            self.write_down(&mut answer, &name, request.is_confined);
+        }
         answer
+    }
+
+    /// Writes the page that was just shown to a file, whole. The answer has its path instead.
+    fn write_down(&self, answer: &mut Answer, name: &str, is_confined: bool) {
+        let Some(page) = self.shown.get(self.session.page()) else { return };
+        let text = render::text(page, &TextOptions { is_titled: false, ..TextOptions::WHOLE });
+        let files = Files::of(&self.session, is_confined);
+        match files.write(name, self.session.log(), text.as_bytes()) {
+            Ok(path) => {
+                let tokens = render::estimate_tokens(&text);
+                answer.result.push(format!("ok: the page is in {}, some {tokens} tokens", path.display()));
+                answer.snapshot = None;
+            }
+            Err(why) => answer.error = Some(why),
+        }
     }
 
     /// Adds the current page to an answer: what changed since it was last shown, or all of it.

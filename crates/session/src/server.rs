@@ -18,7 +18,7 @@ use crate::handle::{Handle, Progress};
 use crate::socket::{self, FromClient, Incoming, ToClient};
 use crate::tool::Order;
 use crate::tools::ToolSet;
-use crate::wire::{ClientMessage, ServerMessage, VERSION, read, write};
+use crate::wire::{CLOSE, ClientMessage, ServerMessage, VERSION, other_version, read, write};
 
 /// Time for those who watch to get the last event.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -182,7 +182,7 @@ async fn tell(shared: Arc<Shared>, version: &str, mut from: BufReader<FromClient
 fn of_version(version: &str) -> Result<(), String> {
     match version == VERSION {
         true => Ok(()),
-        false => Err(format!("the session is served by version {VERSION}, and this is {version}: close it first")),
+        false => Err(other_version(version)),
     }
 }
 
@@ -190,6 +190,8 @@ fn of_version(version: &str) -> Result<(), String> {
 async fn request(shared: &Shared, message: ClientMessage) -> Result<(Request, bool), ServerMessage> {
     let refused = |why: String| ServerMessage::Refused { why };
     let (tool, arguments) = match message {
+        // Every version can end a session that it cannot use.
+        ClientMessage::Call { tool, arguments, .. } if tool == CLOSE && arguments.is_empty() => (tool, arguments),
         ClientMessage::Call { version, tool, arguments } => {
             of_version(&version).map_err(refused)?;
             (tool, arguments)
@@ -318,6 +320,39 @@ mod tests {
     use crate::client::{Client, Reply};
     use crate::events::Hub;
     use crate::handle::Job;
+
+    #[tokio::test]
+    async fn a_client_of_another_version_is_refused_with_what_ends_the_session() {
+        let socket = std::env::temp_dir().join(format!("cuebook-version-{}.sock", std::process::id()));
+        let (handle, mut jobs) = Handle::carried(Hub::new());
+        tokio::spawn(async move {
+            let Some(Job::Close(reply)) = jobs.recv().await else { panic!("a call of another version came through") };
+            reply.send(None).unwrap();
+        });
+        let serving = tokio::spawn(serve(handle, Listener::at(socket.clone()).unwrap(), None, std::future::pending()));
+        let said = async |line: &str| {
+            let (from, mut to) = socket::connect(&socket).await.unwrap();
+            tokio::io::AsyncWriteExt::write_all(&mut to, format!("{line}\n").as_bytes()).await.unwrap();
+            read::<ServerMessage>(&mut BufReader::new(from)).await.unwrap().unwrap()
+        };
+        for line in [
+            r#"{"kind":"call","version":"99.1","tool":"browser_snapshot"}"#,
+            r#"{"kind":"call","version":"99.1","tool":"browser_close","arguments":{"later":true}}"#,
+            r#"{"kind":"events","version":"99.1"}"#,
+            r#"{"kind":"somethingNew","version":"99.1"}"#,
+        ] {
+            let reply = said(line).await;
+            let ServerMessage::Refused { why } = &reply else { panic!("{line}: {reply:?}") };
+            assert!(why.contains("99.1") && why.contains("`cuebook close` ends it"), "{why}");
+        }
+        for (line, expected) in [(r#"{"kind":"call","ver"#, "cannot be read"), ("[[[", "cannot be read")] {
+            let reply = said(line).await;
+            assert!(matches!(&reply, ServerMessage::Refused { why } if why.contains(expected)), "{line}: {reply:?}");
+        }
+        let closed = said(r#"{"kind":"call","version":"99.1","tool":"browser_close"}"#).await;
+        assert!(matches!(closed, ServerMessage::Ended { log: None }), "{closed:?}");
+        serving.await.unwrap().unwrap();
+    }
 
     #[tokio::test]
     async fn a_client_that_reads_slowly_learns_what_it_missed_and_holds_nobody_up() {

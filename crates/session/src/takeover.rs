@@ -101,7 +101,7 @@ impl TakeOver {
 fn only_looks(call: &Call) -> bool {
     let looks = |step: &Value| LOOKING.iter().any(|verb| step["type"] == *verb);
     match call {
-        Call::Look | Call::Wait { .. } | Call::Pause(_) | Call::Tabs | Call::SelectTab(_) => true,
+        Call::Look | Call::LookInto(_) | Call::Wait { .. } | Call::Pause(_) | Call::Tabs | Call::SelectTab(_) => true,
         Call::Plan { is_dry, .. } => *is_dry,
         Call::Act(steps) => steps.iter().all(looks),
         Call::Context(what) => what.only_looks(),

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use cuebook_grammar::render::quoted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,6 +15,8 @@ use crate::person::HandedBack;
 
 /// The version that a client and its server must share.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The tool that ends a session. Its message is read by every version.
+pub(crate) const CLOSE: &str = "browser_close";
 /// The longest line, in bytes.
 const LINE: u64 = 16 << 20;
 
@@ -84,11 +87,29 @@ pub(crate) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncBufRead + Un
     let read = from.take(LINE).read_until(b'\n', &mut line).await?;
     match line.last() {
         None => Ok(None),
-        Some(b'\n') => serde_json::from_slice(&line).map(Some).map_err(io::Error::from),
+        Some(b'\n') => serde_json::from_slice(&line).map(Some).map_err(|error| misread(&line, error)),
         Some(_) if u64::try_from(read).is_ok_and(|read| read >= LINE) => {
             Err(io::Error::other("a message is longer than 16 MiB"))
         }
         Some(_) => Err(io::Error::other("the message ends halfway")),
+    }
+}
+
+/// Why a session does not serve a client of this version.
+pub(crate) fn other_version(version: &str) -> String {
+    let version = quoted(version, 20);
+    format!("the session is served by version {VERSION}, and this is {version}: `cuebook close` ends it")
+}
+
+/// Why a line is no message: another version may have others.
+fn misread(line: &[u8], error: serde_json::Error) -> io::Error {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: String,
+    }
+    match serde_json::from_slice(line) {
+        Ok(Versioned { version }) if version != VERSION => io::Error::other(other_version(&version)),
+        _ => error.into(),
     }
 }
 

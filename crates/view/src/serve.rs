@@ -56,18 +56,13 @@ impl std::fmt::Debug for App {
 }
 
 impl View {
-    /// Shows the run of a folder, or of the `session` of this name, on a port of 127.0.0.1; 0 for any that is free. Reads the
-    /// log once as it is. `questions` are answered in its page; [`Questions::beside`] asks them.
+    /// Shows the run of a folder on a port of 127.0.0.1; 0 for any that is free. Reads the log once as it is. `questions`
+    /// are answered in its page; [`Questions::beside`] asks them.
     ///
     /// # Errors
     /// [`ViewError`]
-    pub async fn open(
-        dir: &RunDir,
-        session: Option<String>,
-        port: u16,
-        questions: Questions,
-    ) -> Result<Self, ViewError> {
-        let shared = Arc::new(Shared::open(dir, session, questions).map_err(ViewError::Log)?);
+    pub async fn open(dir: &RunDir, port: u16, questions: Questions) -> Result<Self, ViewError> {
+        let shared = Arc::new(Shared::open(dir, questions).map_err(ViewError::Log)?);
         let listen = |source| ViewError::Listen { port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(listen)?;
         let guard = Guard::new(listener.local_addr().map_err(listen)?.port()).map_err(ViewError::NoRandomness)?;

@@ -20,8 +20,6 @@ const MOST_REPORT: u64 = 32 << 20;
 /// A run that is shown.
 pub(crate) struct Shared {
     dir: RunDir,
-    /// Name of the session whose run it is.
-    session: Option<String>,
     artifacts: ArtifactStore,
     log: Mutex<Log>,
     /// Raised when there is something to show.
@@ -39,12 +37,11 @@ struct Log {
 
 impl Shared {
     /// Reads the log as it is now. Blocks.
-    pub(crate) fn open(dir: &RunDir, session: Option<String>, questions: Questions) -> Result<Self, DataError> {
+    pub(crate) fn open(dir: &RunDir, questions: Questions) -> Result<Self, DataError> {
         let mut following = Following::open(&dir.log_path())?;
         following.read_on()?;
         let shared = Self {
             dir: dir.clone(),
-            session,
             artifacts: ArtifactStore::new(dir, None),
             log: Mutex::new(Log { following, report: None, is_running: false }),
             news: watch::Sender::new(0),
@@ -107,7 +104,7 @@ impl Shared {
     }
 
     fn beside<'a>(&'a self, log: &'a Log) -> Beside<'a> {
-        Beside { report: log.report.as_ref(), session: self.session.as_deref(), ..Beside::default() }
+        Beside { report: log.report.as_ref(), ..Beside::default() }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Log> {

@@ -29,13 +29,19 @@ struct Setting {
 
 impl Setting {
     fn new() -> Self {
+        Self::of(json!({ "command": "exec", "plan": "plan.json", "url": "http://shop.test/" }))
+    }
+
+    /// The log of a run whose header has these members.
+    fn of(mut header: Value) -> Self {
         let out = TempDir::new().unwrap();
         let dir = RunDir::create(out.path(), &run_id(0, [1, 2, 3])).unwrap();
         let setting = Self { dir, questions: Questions::default(), _out: out };
-        setting.write(&json!({
+        let more = json!({
             "entry": "header", "schemaVersion": RECORD_VERSION, "runId": "r", "tsMs": 1, "cuebook": "0.1.0",
-            "command": "exec", "plan": "plan.json", "url": "http://shop.test/",
-        }));
+        });
+        header.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        setting.write(&header);
         setting
     }
 
@@ -67,7 +73,7 @@ impl Setting {
     }
 
     async fn view(&self) -> View {
-        View::open(&self.dir, None, 0, self.questions.clone()).await.unwrap()
+        View::open(&self.dir, 0, self.questions.clone()).await.unwrap()
     }
 }
 
@@ -127,7 +133,7 @@ async fn only_the_page_itself_is_answered() {
     let url = view.url().to_owned();
     let origin = url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
     let port = origin.rsplit(':').next().unwrap();
-    let (wrong, short) = (format!("{origin}/{}/", "0".repeat(32)), url.replacen(&url[url.len() - 3..], "/", 1));
+    let (wrong, short) = (format!("{origin}/{}/", "0".repeat(32)), format!("{}/", &url[..url.len() - 3]));
     let get = |url: &str, headers: &[(&str, &str)]| {
         let mut request = client().get(url);
         for (name, value) in headers {
@@ -198,8 +204,8 @@ async fn a_step_is_delivered_when_it_has_ended_and_its_text_stays_text() {
 
 #[tokio::test]
 async fn the_page_of_a_session_names_it_also_when_it_goes_on() {
-    let setting = Setting::new();
-    let view = View::open(&setting.dir, Some("desk".to_owned()), 0, Questions::default()).await.unwrap();
+    let setting = Setting::of(json!({ "command": "session", "session": "desk" }));
+    let view = View::open(&setting.dir, 0, Questions::default()).await.unwrap();
     assert!(page(&view).await.contains("<h1>Session desk</h1>"));
     let update = Events::of(&view, 0).await.next("update").await;
     assert_eq!(update["title"], "cut off: Session desk");
@@ -211,7 +217,7 @@ async fn a_run_counts_as_running_while_its_log_is_written() {
     let out = TempDir::new().unwrap();
     let dir = RunDir::create(out.path(), &run_id(0, [4, 5, 6])).unwrap();
     let log = JsonlLog::create(&dir, None).unwrap();
-    let view = View::open(&dir, None, 0, Questions::default()).await.unwrap();
+    let view = View::open(&dir, 0, Questions::default()).await.unwrap();
     let mut events = Events::of(&view, 0).await;
     assert_eq!(events.next("update").await["isRunning"], true);
     drop(log);
@@ -274,8 +280,8 @@ async fn a_question_is_answered_in_the_page_once() {
 async fn a_log_that_is_none_is_no_view() {
     let setting = Setting::new();
     setting.append("no entry\n");
-    let error = View::open(&setting.dir, None, 0, Questions::default()).await.unwrap_err();
+    let error = View::open(&setting.dir, 0, Questions::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the log cannot be shown");
     let missing = RunDir::open(Path::new("/")).unwrap();
-    assert!(View::open(&missing, None, 0, Questions::default()).await.is_err());
+    assert!(View::open(&missing, 0, Questions::default()).await.is_err());
 }

@@ -152,6 +152,7 @@ fn header() -> RunHeader {
         run_id: RunId::new("r1"),
         ts_ms: 0,
         plan: None,
+        session: None,
         case: None,
         cuebook: "0".into(),
         browser: None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args as _, FromArgMatches as _};
 use cuebook_session::{Argument, Form, Tool, ToolSet, Verb};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,41 @@ const DESCRIPTIONS: [(&str, &str, &str); 4] = [
     ("test-id", "ID", "Test id of the element"),
     ("css", "SELECTOR", "CSS selector of the element"),
 ];
+
+/// Commands of agent-browser and playwright-cli that have no name here, and what does the same.
+const ELSEWHERE: [(&str, &str); 19] = [
+    ("list", "sessions"),
+    ("close-all", "close --all"),
+    ("kill-all", "close --all"),
+    ("dblclick", "click TARGET --double-click"),
+    ("uncheck", "click TARGET"),
+    ("tab-list", "tab list"),
+    ("tab-new", "tab new --url URL"),
+    ("tab-select", "tab select --tab t2"),
+    ("tab-close", "tab close --tab t2"),
+    ("dialog-accept", "dialog --accept"),
+    ("dialog-dismiss", "dialog"),
+    ("go-forward", "batch 'goForward()'"),
+    ("forward", "batch 'goForward()'"),
+    ("reload", "batch 'reload()'"),
+    ("cookie-list", "cookies"),
+    ("cookie-set", "cookies set --name NAME --value VALUE --url URL"),
+    ("cookie-delete", "cookies clear --name NAME"),
+    ("cookie-clear", "cookies clear"),
+    ("show", "view"),
+];
+
+/// Names our command where that of another project was typed.
+pub(super) fn named_elsewhere(error: clap::Error) -> clap::Error {
+    let typed = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) => typed.as_str(),
+        _ => return error,
+    };
+    match ELSEWHERE.iter().find(|(theirs, _)| *theirs == typed) {
+        Some((_, ours)) => clap::Error::raw(error.kind(), format!("`{typed}` is `cuebook {ours}` here\n")),
+        None => error,
+    }
+}
 
 /// A command on an open session.
 #[derive(Debug)]
@@ -203,6 +238,22 @@ mod tests {
         let command = clap::Command::new("cuebook").subcommands(commands());
         let matches = command.try_get_matches_from([&["cuebook"], words].concat())?;
         Ok(called(&matches)?.expect("a verb"))
+    }
+
+    #[test]
+    fn commands_of_other_projects_are_answered_with_those_that_do_the_same() {
+        let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/migrating.md");
+        let document = std::fs::read_to_string(document).unwrap();
+        let parsed = |words: Vec<String>| super::super::line().try_get_matches_from(words);
+        for (theirs, ours) in ELSEWHERE {
+            let error = parsed(vec!["cuebook".to_owned(), theirs.to_owned()]).map_err(named_elsewhere).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{theirs}` is `cuebook {ours}` here")), "{error}");
+            let ours = cuebook_grammar::policy::command_words(&format!("cuebook {ours}")).unwrap();
+            parsed(ours).unwrap();
+            assert!(document.contains(&format!("`{theirs}`")), "docs/migrating.md does not have {theirs}");
+        }
+        let unknown = parsed(vec!["cuebook".to_owned(), "clck".to_owned()]).map_err(named_elsewhere).unwrap_err();
+        assert!(unknown.to_string().contains("'click'"), "{unknown}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use cuebook_mcp::Opener;
 use cuebook_session::{Client, Event, Handle, Registry};
 use serde_json::json;
 
-use super::place::{place, registry, unreadable};
+use super::place::{not_open, place, registry};
 use crate::args::SessionName;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::interrupt::Signals;
@@ -48,13 +48,7 @@ async fn client(registry: &Registry, name: &str) -> Result<Client, Refusal> {
     if let Ok(client) = Client::connect(&socket).await {
         return Ok(client);
     }
-    let open: Vec<String> =
-        registry.sessions().map_err(|error| unreadable(&error))?.into_iter().map(|entry| entry.name).collect();
-    let why = match open.is_empty() {
-        true => format!("there is no open session {name}, nor another one; `cuebook start -s {name}` starts it"),
-        false => format!("there is no open session {name}; open are {}", open.join(", ")),
-    };
-    Err(Refusal::invalid(ErrorCode::Usage, why))
+    Err(not_open(registry, name)?)
 }
 
 async fn named(name: &SessionName) -> Result<(Client, String), Refusal> {

@@ -100,6 +100,7 @@ async fn measure(tab: &Tab, args: &BenchArgs, policy: Policy) -> Result<Samples,
         task: None,
         url: Some(args.url.clone()),
         plan: None,
+        session: None,
         case: None,
     };
     log.open(&header).await.map_err(|error| broken(&error))?;

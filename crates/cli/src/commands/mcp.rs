@@ -105,17 +105,24 @@ impl Opening {
         Ok(if is_open { (policy.opening_public(), true) } else { (policy, false) })
     }
 
-    /// A session in a browser of its own.
-    pub(crate) async fn session(&self) -> Result<Handle, Refusal> {
+    /// A session in a browser of its own, with its name for the log.
+    pub(crate) async fn session(&self, name: Option<&str>) -> Result<Handle, Refusal> {
         let (policy, opens_loopback) = self.policy()?;
         let tab = open_contained(&self.options, policy.clone()).await?;
-        self.session_in(tab, policy, opens_loopback).await
+        self.session_in(tab, policy, opens_loopback, name).await
     }
 
-    async fn session_in(&self, tab: Tab, policy: Policy, opens_loopback: bool) -> Result<Handle, Refusal> {
+    async fn session_in(
+        &self,
+        tab: Tab,
+        policy: Policy,
+        opens_loopback: bool,
+        name: Option<&str>,
+    ) -> Result<Handle, Refusal> {
         let options = &self.options;
         let secrets = secrets(options, None)?;
-        let unusable = |error: &dyn std::error::Error| Refusal::unusable(ErrorCode::NoBrowser, error.to_string());
+        let unusable =
+            |error: &(dyn std::error::Error + 'static)| Refusal::unusable(ErrorCode::NoBrowser, with_sources(error));
         let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;
         let downloads = std::path::absolute(options.out.join(run_id.as_str()).join("downloads")).ok();
         if let Some(folder) = &downloads {
@@ -148,7 +155,10 @@ impl Opening {
             .await
             .map_err(|error| unusable(&error))?;
         let request = agent.request(Work::Session).map_err(|error| unusable(&error))?;
-        let session = agent.begin_as(RunRequest { run_id, ..request }).await.map_err(|error| unusable(&error))?;
+        let session = agent
+            .begin_as(RunRequest { run_id, session: name.map(str::to_owned), ..request })
+            .await
+            .map_err(|error| unusable(&error))?;
         Ok(Handle::start(session, questions, opens_loopback))
     }
 }
@@ -161,16 +171,16 @@ struct SharedOpening {
 }
 
 impl SharedOpening {
-    async fn session(&self) -> Result<Handle, Refusal> {
+    async fn session(&self, name: Option<&str>) -> Result<Handle, Refusal> {
         let (policy, opens_loopback) = self.opening.policy()?;
         let tab = self.browser.open(&self.opening.options, policy.clone()).await?;
-        self.opening.session_in(tab, policy, opens_loopback).await
+        self.opening.session_in(tab, policy, opens_loopback, name).await
     }
 }
 
 impl Opener for SharedOpening {
-    async fn open(&self, _: Option<&str>) -> Result<Handle, String> {
-        self.session().await.map_err(|refusal| with_sources(&refusal.error))
+    async fn open(&self, name: Option<&str>) -> Result<Handle, String> {
+        self.session(name).await.map_err(|refusal| with_sources(&refusal.error))
     }
 
     async fn close(&self) {

@@ -34,6 +34,17 @@ fn named_by(folder: &Path) -> String {
     format!("{shown}-{}", digest.as_str().chars().take(8).collect::<String>())
 }
 
+/// Refusal of a command on a session that is not open.
+pub(crate) fn not_open(registry: &Registry, name: &str) -> Result<Refusal, Refusal> {
+    let open: Vec<String> =
+        registry.sessions().map_err(|error| unreadable(&error))?.into_iter().map(|entry| entry.name).collect();
+    let why = match open.is_empty() {
+        true => format!("there is no open session {name}, nor another one; `cuebook start -s {name}` starts it"),
+        false => format!("there is no open session {name}; open are {}", open.join(", ")),
+    };
+    Ok(Refusal::invalid(ErrorCode::Usage, why))
+}
+
 pub(crate) fn unreadable(error: &std::io::Error) -> Refusal {
     Refusal::unusable(ErrorCode::Unreadable, format!("the folder of sessions cannot be used: {error}"))
 }

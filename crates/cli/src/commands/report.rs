@@ -70,7 +70,7 @@ fn page(dir: &RunDir) -> Result<String, Refusal> {
     let report = fs::read_to_string(dir.report_path()).ok().and_then(|text| RunReport::read(&text).ok());
     let comparison = fs::read(dir.path().join(COMPARISON)).ok();
     let comparison = comparison.and_then(|json| serde_json::from_slice::<Comparison>(&json).ok());
-    let beside = html::Beside { report: report.as_ref(), comparison: comparison.as_ref(), session: None };
+    let beside = html::Beside { report: report.as_ref(), comparison: comparison.as_ref() };
     Ok(html::page(&run, beside, &ArtifactStore::new(dir, None)))
 }
 

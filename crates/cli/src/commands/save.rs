@@ -8,7 +8,7 @@ use cuebook_datalayer::{ArtifactStore, Run, RunDir};
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::report::ErrorCode;
 
-use super::place::place;
+use super::place::{not_open, place};
 use super::replay::{recording, unreadable};
 use crate::args::SaveArgs;
 use crate::exit::{Exit, Output, Refusal};
@@ -30,8 +30,7 @@ pub(crate) fn run(args: &SaveArgs, output: Output) -> Exit {
 /// Writes the plan, and returns the number of its steps.
 fn saved(args: &SaveArgs) -> Result<usize, Refusal> {
     let (registry, name) = place(&args.name)?;
-    let entry = registry.find(&name);
-    let entry = entry.ok_or_else(|| Refusal::invalid(ErrorCode::Usage, format!("there is no open session {name}")))?;
+    let Some(entry) = registry.find(&name) else { return Err(not_open(&registry, &name)?) };
     let dir = RunDir::open(Path::new(&entry.log.unwrap_or_default())).map_err(|error| unreadable(&error))?;
     let mut run = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
     // How a selector was looked up is no part of what was done.

@@ -15,7 +15,7 @@ use cuebook_view::Questions;
 use serde_json::Map;
 
 use super::mcp::Opening;
-use super::place::{place, registry, unreadable};
+use super::place::{not_open, place, registry, unreadable};
 use crate::args::{StartArgs, VerbCall};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
@@ -94,11 +94,11 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let idle = (!is_kept).then_some(args.idle);
     let page_asks = args.watch.watch.then(Questions::default);
     let opening = Opening { options: args.options, page_asks: page_asks.clone() };
-    let handle = opening.session().await?;
+    let handle = opening.session(Some(&name)).await?;
     let view = match handle.log().zip(page_asks) {
         Some((log, questions)) => {
             let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
-            Some(watch::open(&dir, Some(name.clone()), &args.watch, questions).await?)
+            Some(watch::open(&dir, &args.watch, questions).await?)
         }
         None => None,
     };
@@ -159,8 +159,7 @@ async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
     let mut client = match Client::connect(&socket).await {
         Ok(client) => client,
         Err(_) if call.tool == "browser_close" => {
-            let why = format!("there is no open session {name}");
-            return Err(Refusal::invalid(ErrorCode::Usage, why));
+            return Err(not_open(&registry, &name)?);
         }
         Err(_) => {
             spawn(&registry, &name, &[]).await?;
@@ -193,7 +192,9 @@ async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
 async fn close(registry: &Registry, name: &str, output: Output) -> Result<(), Refusal> {
     let socket = registry.socket(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let mut client = Client::connect(&socket).await.map_err(|error| gone(name, &error))?;
-    client.call("browser_close", Map::new()).await.map_err(|error| gone(name, &error))?;
+    if let Reply::Refused(why) = client.call("browser_close", Map::new()).await.map_err(|error| gone(name, &error))? {
+        return Err(Refusal::invalid(ErrorCode::Usage, why));
+    }
     if !output.quiet {
         say(&format!("closed {name}"));
     }
@@ -255,7 +256,7 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
             let read = std::fs::File::open(&messages).map(|file| file.take(4_000).read_to_string(&mut said));
             read.ok();
             std::fs::remove_file(&messages).ok();
-            let why = match (said.trim(), ended) {
+            let why = match (said.trim().trim_start_matches("error: "), ended) {
                 ("", Some(status)) => format!("its process ended ({status})"),
                 ("", None) => "it did not start in time".to_owned(),
                 (said, _) => plain(said),

@@ -22,9 +22,9 @@ pub(crate) async fn run(args: ViewArgs, output: Output) -> Exit {
 }
 
 async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
-    let (dir, session) = named(args.run.as_deref())?;
+    let dir = named(args.run.as_deref())?;
     let mut signals = Signals::listen();
-    let view = serve(&dir, session, args.port, Questions::default()).await?;
+    let view = serve(&dir, args.port, Questions::default()).await?;
     if output.json {
         // One line, flushed: the parent process waits for it.
         print_text(&format!("{}\n", json!({ "url": view.url(), "run": dir.path() })));
@@ -43,12 +43,12 @@ async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
 }
 
 /// The run that is meant: a folder, or the log of an open session with its name.
-fn named(run: Option<&Path>) -> Result<(RunDir, Option<String>), Refusal> {
+fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
     let Some(run) = run else { return session(None) };
     let dir = RunDir::open(run).ok();
     if let Some(dir) = dir.as_ref().filter(|dir| dir.log_path().is_file()) {
-        return Ok((dir.clone(), None));
+        return Ok(dir.clone());
     }
     let shown = plain(&run.display().to_string());
     match dir {
@@ -64,7 +64,7 @@ fn named(run: Option<&Path>) -> Result<(RunDir, Option<String>), Refusal> {
 }
 
 /// The run of an open session: of this name, or of the project.
-fn session(name: Option<&str>) -> Result<(RunDir, Option<String>), Refusal> {
+fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
     let place = crate::args::SessionName { session: name.map(str::to_owned) };
     let (registry, found) = super::place::place(&place)?;
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
@@ -75,6 +75,5 @@ fn session(name: Option<&str>) -> Result<(RunDir, Option<String>), Refusal> {
         }
     })?;
     let log = entry.log.ok_or_else(|| refused(format!("the session {found} keeps no log")))?;
-    let dir = RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))?;
-    Ok((dir, Some(found)))
+    RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))
 }

@@ -51,8 +51,6 @@ pub struct Beside<'a> {
     pub report: Option<&'a RunReport>,
     /// How the run differs from the one that it replays.
     pub comparison: Option<&'a Comparison>,
-    /// Name of the session whose log this is.
-    pub session: Option<&'a str>,
 }
 
 /// The page of a run, as one file. Linear in the log and the pictures.
@@ -61,7 +59,7 @@ pub fn page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore) -> String 
     let mut stages = Stages::of(run, artifacts, Source::Within);
     let parts = Parts::of(run, Shown::default(), &mut stages);
     let body = html! { (frame(run, beside, &parts, false)) (stages.definitions()) };
-    document(&title(run, beside, false), Kind::Run, &body)
+    document(&title(run, false), Kind::Run, &body)
 }
 
 /// The page of a run that may still go on, for a server that answers `picture/<digest>` and the stream `events` beside it,
@@ -69,7 +67,7 @@ pub fn page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore) -> String 
 #[must_use]
 pub fn live_page(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, is_running: bool) -> String {
     let parts = Parts::of(run, Shown::default(), &mut Stages::of(run, artifacts, Source::Beside));
-    document(&title(run, beside, is_running), Kind::Live(Shown::all(run)), &frame(run, beside, &parts, is_running))
+    document(&title(run, is_running), Kind::Live(Shown::all(run)), &frame(run, beside, &parts, is_running))
 }
 
 /// The parts of a live page that changed: some are replaced, some are added at the end of their list.
@@ -94,7 +92,7 @@ pub fn update(run: &Run, beside: Beside<'_>, artifacts: &ArtifactStore, shown: S
     let Parts { strip, rows, panels } = Parts::of(run, shown, &mut Stages::of(run, artifacts, Source::Beside));
     let joined = |parts: Vec<Markup>| parts.into_iter().map(Markup::into_string).collect::<String>();
     Update {
-        title: title(run, beside, is_running),
+        title: title(run, is_running),
         replaced: [
             ("head", head(run, beside, is_running).into_string()),
             ("open", open(run, is_running).into_string()),
@@ -171,9 +169,8 @@ fn frame_of_strip(at: usize, record: &StepRecord, small: &Markup) -> Markup {
     }
 }
 
-fn title(run: &Run, beside: Beside<'_>, is_running: bool) -> String {
-    let named = beside.session.map(|name| format!("Session {name}"));
-    let subject = named.or_else(|| run.header.as_ref().map(in_words::run)).unwrap_or_else(|| "a run".to_owned());
+fn title(run: &Run, is_running: bool) -> String {
+    let subject = run.header.as_ref().map_or_else(|| "a run".to_owned(), in_words::run);
     format!("{}: {subject}", said(result_of(run, is_running)))
 }
 
@@ -241,7 +238,7 @@ fn open(run: &Run, is_running: bool) -> Markup {
     html! { @for intent in &run.open { (timeline::open(intent, is_running)) } }
 }
 
-fn head(run: &Run, Beside { report, comparison, session }: Beside<'_>, is_running: bool) -> Markup {
+fn head(run: &Run, Beside { report, comparison }: Beside<'_>, is_running: bool) -> Markup {
     let result = result_of(run, is_running);
     let header = run.header.as_ref();
     let took = header.zip(run.end.as_ref()).map(|(header, end)| end.ts_ms.saturating_sub(header.ts_ms));
@@ -249,7 +246,7 @@ fn head(run: &Run, Beside { report, comparison, session }: Beside<'_>, is_runnin
     let last = failed.next();
     let tokens: u64 = run.calls.iter().map(|call| call.call.input_tokens.saturating_add(call.call.output_tokens)).sum();
     let error = report.and_then(|report| report.error.as_ref());
-    let subject = session.map(|name| format!("Session {name}")).or_else(|| header.map(in_words::subject));
+    let subject = header.map(in_words::subject);
     html! {
         div.title {
             span class={ "badge " (result) } { span aria-hidden="true" { (sign(result)) " " } (said(result)) }
@@ -466,8 +463,9 @@ mod tests {
     #[test]
     fn a_session_has_its_name_and_the_address_of_its_page() {
         let effects = json!({ "urlAfter": "http://a.test/<b>", "newDocument": true, "mutations": {} });
-        let (run, (_out, store)) = (run(json!({ "command": "session" }), &[json!({ "effects": effects })]), store());
-        let page = live_page(&run, Beside { session: Some("shop"), ..Beside::default() }, &store, true);
+        let header = json!({ "command": "session", "session": "shop" });
+        let (run, (_out, store)) = (run(header, &[json!({ "effects": effects })]), store());
+        let page = live_page(&run, Beside::default(), &store, true);
         for part in ["<title>running: Session shop</title>", "<h1>Session shop</h1>", "http://a.test/&lt;b&gt;</p>"] {
             assert!(page.contains(part), "{part} in {page}");
         }

@@ -23,6 +23,7 @@ pub(crate) fn header() -> RunHeader {
         task: Some("log in".into()),
         url: Some("https://shop.test/".into()),
         plan: None,
+        session: None,
         case: None,
     }
 }

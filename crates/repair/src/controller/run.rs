@@ -198,6 +198,7 @@ impl<S: Seams> Controller<S> {
             task,
             url: run.request.start_url.clone(),
             plan: run.request.plan_file.clone(),
+            session: run.request.session.clone(),
             case: run.request.case.clone(),
         };
         self.layers.log().open(&header).await.map_err(Stop::broken(ErrorCode::LogUnavailable))

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::{Arguments, Form, may, needed};
 use crate::call::{Call, ContextCall};
+use crate::context::body;
 use crate::tool::{Hint, Order, TAB, Tool, call, text, verb};
 
 const FILENAME: &str =
@@ -132,6 +133,7 @@ pub(crate) const CONTEXT: [Tool; 10] = [
             may("methods", Form::Texts, "Methods, such as GET; all if absent"),
             may("status", Form::Number, "Status of the answer; 200 if absent"),
             may("body", Form::Text, "Body of the answer; sent as JSON if it is that"),
+            may("bodyFile", Form::File, "File with the body instead: text of at most 1 MiB"),
             may("headers", Form::Texts, "Headers of the answer, each as Name: value"),
             may("block", Form::Flag, "Block the requests instead"),
         ],
@@ -176,16 +178,18 @@ fn route(given: &Arguments) -> Result<Order, String> {
             let (name, value) = header.split_once(':').ok_or("a header is written as Name: value")?;
             headers.insert(name.trim().to_owned(), json!(value.trim()));
         }
-        let body = given.text("body").unwrap_or_default();
-        // A text that is JSON is sent as what it is.
-        let body = match serde_json::from_str(body) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
-            _ => json!(body),
-        };
+        let body = body(given.text("body").unwrap_or_default());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and below 600")]
         let status = status as u16;
         json!({ "respond": { "status": status, "headers": headers, "body": body } })
     };
     let methods = given.value("methods").cloned().unwrap_or_else(|| json!([]));
-    of(ContextCall::Route(json!({ "url": url, "methods": methods, "do": action })))
+    let rule = json!({ "url": url, "methods": methods, "do": action });
+    match given.text("bodyFile") {
+        None => of(ContextCall::Route(rule)),
+        Some(_) if given.is_set("block") || given.text("body").is_some() => {
+            Err("browser_route takes one of body, bodyFile and block".to_owned())
+        }
+        Some(file) => of(ContextCall::RouteFile { rule, file: file.to_owned() }),
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answer::why_not;
 use crate::arguments::{Argument, Arguments, Form, may, needed};
-use crate::call::Call;
+use crate::call::{Call, LONGEST_PAUSE};
 use crate::tool::{ELEMENT, Hint, Order, TAB, TARGET, Tool, act, call, entered, read, step, text, verb};
 
 const FIELD: [Argument; 5] = [
@@ -48,8 +48,8 @@ pub(crate) const CORE: [Tool; 20] = [
         about: "Shows the whole page: text, and every element that can be acted on with its id. Other tools show only what \
                 changed.",
         hint: Hint::Reads,
-        arguments: &[TAB],
-        order: |_| call(Call::Look, true),
+        arguments: &[may("filename", Form::File, "File to write it to instead, however long: a plain name"), TAB],
+        order: |given| call(given.text("filename").map_or(Call::Look, |name| Call::LookInto(name.to_owned())), true),
     },
     Tool {
         name: "browser_find",
@@ -200,8 +200,12 @@ pub(crate) const CORE: [Tool; 20] = [
             (Some(text), None, None) => call(Call::Wait { text: text.to_owned(), is_gone: false }, false),
             (None, Some(text), None) => call(Call::Wait { text: text.to_owned(), is_gone: true }, false),
             (None, None, Some(time)) => {
-                let time = Duration::try_from_secs_f64(time).map_err(|error| format!("time: {error}"))?;
-                call(Call::Pause(time), false)
+                let pause = Duration::try_from_secs_f64(time).ok().filter(|pause| *pause <= LONGEST_PAUSE);
+                let most = LONGEST_PAUSE.as_secs();
+                let pause = pause.ok_or_else(|| {
+                    format!("time is from 0 to {most} seconds, not {time}: wait for a text, or call again")
+                })?;
+                call(Call::Pause(pause), false)
             }
             _ => Err("browser_wait_for takes one of text, textGone and time".to_owned()),
         },

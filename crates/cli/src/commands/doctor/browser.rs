@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use cuebook::{Containment, Isolation, environment};
-use cuebook_cdp::{find_chrome, sweep};
+use cuebook_cdp::{find_chrome, is_root, sweep};
 
 use super::check::Check;
 use crate::args::{BrowserArgs, DoctorArgs, PlannerArg};
@@ -35,16 +35,6 @@ pub(super) fn found(args: &BrowserArgs, fix: bool, output: Output) -> Check {
 fn may_install() -> bool {
     let is_debian = std::fs::read_to_string("/etc/os-release").is_ok_and(|text| is_debian_like(&text));
     is_debian && is_root()
-}
-
-#[cfg(unix)]
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
 }
 
 /// `true` if `os-release` names Debian or a distribution made from it.
