@@ -172,8 +172,8 @@ impl Requests {
         end(&mut fact);
         if !fact.is_problem() {
             // The page tried again by itself.
-            self.refused
-                .retain(|one| one.step != step || (&one.fact.method, &one.fact.url) != (&fact.method, &fact.url));
+            let is_same = |one: &RequestFact| (&one.method, one.path()) == (&fact.method, fact.path());
+            self.refused.retain(|one| one.step != step || !is_same(&one.fact));
         }
         // What the page itself cancelled, or left with its document, was refused by nobody.
         let is_cancelled =
