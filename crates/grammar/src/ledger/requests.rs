@@ -171,9 +171,9 @@ impl Requests {
         let Some(Open { step, by, mut fact, .. }) = self.open.remove(id) else { return };
         end(&mut fact);
         if !fact.is_problem() {
-            // The page tried again by itself.
+            // The page tried again by itself, or a later step did, which knew of it.
             let is_same = |one: &RequestFact| (&one.method, one.path()) == (&fact.method, fact.path());
-            self.refused.retain(|one| one.step != step || !is_same(&one.fact));
+            self.refused.retain(|one| !is_same(&one.fact) || (one.is_late && one.step != step));
         }
         // What the page itself cancelled, or left with its document, was refused by nobody.
         let is_cancelled =
@@ -297,6 +297,10 @@ mod tests {
             requests.end(now, true, shows);
             assert_eq!(requests.refused().len(), against, "{shows} {again:?}");
             assert_eq!(requests.take_late(), [], "its own record has it");
+            requests.begin(acts("click again"));
+            send(&mut requests, "3", "POST", now);
+            requests.ended("3", |fact| fact.status = Some(201));
+            assert_eq!(requests.refused().len(), 0, "a later step made up for it");
         }
         let mut requests = Requests::default();
         requests.begin(acts("click a"));
