@@ -27,8 +27,10 @@ act.keep = (id) => {
   if (!field || value === null) return null;
   const role = cb.roleOf(field);
   enteredAt = performance.now();
-  kept.set(cb.idOf(field), { role, about: { key: cb.meaningOf(field).key }, value, around: lettersAround(field) });
-  const called = `${role || describe(field)} ${JSON.stringify(cb.cut(cb.nameOf(field), 100))}`;
+  const name = cb.nameOf(field);
+  const about = { key: cb.meaningOf(field).key };
+  kept.set(cb.idOf(field), { role, name, about, value, around: lettersAround(field) });
+  const called = `${role || describe(field)} ${JSON.stringify(cb.cut(name, 100))}`;
   return {
     id: cb.idOf(field),
     called,
@@ -78,7 +80,9 @@ const standIn = (id) => {
 act.holdings = (ids) =>
   ids.map((id) => {
     const own = element(id);
-    const field = own && isConnected(own) ? own : standIn(id);
+    // A field that is called otherwise was put to use for another row.
+    const isOwn = own && isConnected(own) && cb.nameOf(own) === (kept.get(id)?.name ?? "");
+    const field = isOwn ? own : standIn(id);
     const value = field ? heldIn(field) : null;
     const isGone = value === null || isPassedOn(field, value);
     return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };

@@ -162,6 +162,32 @@ async fn what_is_refused_within_a_step_speaks_against_the_end_too() {
 }
 
 #[tokio::test]
+async fn a_field_that_is_used_for_another_row_has_lost_nothing() {
+    let labs = Labs::open().await;
+    // Where the row goes that was filled in: out of view, or to another field.
+    for (others, expected) in [("['b', 'c']", None), ("['b', 'a']", Some("12")), ("['b', 'a:0']", Some("0"))] {
+        let page = format!(
+            "<p><input id=one></p><p><input id=two></p><button id=go>Go</button><script>const held = {{a: '', b: '7', c: '9'}}; \
+             const show = (rows) => [one, two].forEach((field, at) => {{ const [row, value] = rows[at].split(':'); \
+             field.ariaLabel = 'Price of ' + row; field.value = value ?? held[row]; }}); show(['a', 'b']); \
+             one.oninput = () => {{ held.a = one.value; setTimeout(() => show({others}), 200); one.oninput = null }}</script>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        let first = json!({"it": {"strategy": "byLabel", "text": "Price of a"}});
+        succeeded(lab.step(first, json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
+        let ended = end(&mut lab).await;
+        let is_lost = expected.is_some_and(|value| value != "12");
+        assert_eq!(
+            ended.as_ref().map(|failure| failure.cause),
+            is_lost.then_some(Cause::InputLost),
+            "{others}: {ended:?}"
+        );
+        assert!(ended.is_none_or(|failure| failure.facts.seen.as_deref() == expected), "{others}");
+    }
+}
+
+#[tokio::test]
 async fn a_press_that_makes_the_page_drop_a_value_activates_nothing() {
     let labs = Labs::open().await;
     // What the page does as the focus leaves the field, and whether what was entered is lost by it.
