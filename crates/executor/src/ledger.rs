@@ -157,7 +157,7 @@ impl StepRun<'_> {
         Err(StepFailure::new(Stage::Precondition, Cause::EffectPending, message).into())
     }
 
-    /// The same for a step that opens another page or closes this one. A page that does not answer cannot be asked.
+    /// Has a page save before a step leaves it. A page that does not answer cannot be asked.
     pub(crate) async fn let_save_before_leaving(&mut self) -> Part<()> {
         let keys: Vec<NodeKey> = self.ledger.documents(self.page.target_id().as_str()).cloned().collect();
         for key in keys {
