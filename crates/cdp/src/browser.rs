@@ -34,6 +34,10 @@ use crate::transport::{Tasks, websocket};
 /// a script never does; it is listed when it does.
 const FIRST_PAGES: Duration = Duration::from_secs(5);
 
+/// How long pages may take to close before the browser does, and how long the browser may send what they left.
+const LEAVING: Duration = Duration::from_secs(1);
+const SENDING: Duration = Duration::from_millis(100);
+
 /// The browser's name and version, as it reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -382,6 +386,13 @@ impl Browser {
             self.hub.gone();
             return left;
         };
+        // A page that is left may send what it kept until then, such as a deletion that could be undone. Chrome gives it
+        // no time for that when it exits.
+        let by = until.min(Instant::now() + LEAVING);
+        let left = join_all(self.hub.all_pages().into_iter().map(async |page| page.close(by).await)).await;
+        if left.iter().any(Result::is_ok) {
+            chrome.exited(until.min(Instant::now() + SENDING)).await;
+        }
         // Chrome may exit before its answer is out.
         let _ = self.session().request(CloseParams {}, until).await;
         let exited = chrome.exited(until).await;

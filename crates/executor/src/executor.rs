@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cuebook_cdp::{Browser, Page, TargetId};
 use cuebook_grammar::action::Action;
-use cuebook_grammar::deadline::Deadline;
+use cuebook_grammar::deadline::{Deadline, millis};
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::ledger::Ledger;
@@ -164,6 +164,21 @@ impl LiveExecutor {
         }
         keep(&mut watch.downloads, self.options.download_dir.as_deref(), &*self.artifacts).await?;
         Ok(watch.downloads.all().find(|one| one.fact.end.is_none()).map(Download::in_words))
+    }
+
+    /// Takes the focus from the field that the run entered last, as a page may read it only then; and gives a page that
+    /// saves by itself the time for it.
+    async fn leave_field(&self, target: &TargetId, until: Instant) {
+        let probe = self.probes.get(target).filter(|probe| !probe.page().closed() && probe.page().dialog().is_none());
+        let Some(probe) = probe else { return };
+        let page = target.as_str();
+        for document in self.ledger.documents(page) {
+            let Ok(world) = probe.world_of(document, until).await else { continue };
+            // A page that cannot be asked is judged below.
+            let _ = world.call::<bool>("(cb) => cb.act.leave()", &[], until).await;
+            let span = self.options.post_timeout.min(until.saturating_duration_since(Instant::now()));
+            let _ = world.call::<bool>("(cb, ms) => cb.act.saved(ms)", &[millis(span).into()], until).await;
+        }
     }
 
     async fn probe(&mut self, page: &PageId, until: Instant) -> Part<Probe> {
@@ -331,6 +346,7 @@ impl Executor for LiveExecutor {
         let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
         let target = TargetId::from(page.as_str());
         let mut finished = Finished::default();
+        self.leave_field(&target, until).await;
         if let Some((network, page)) = self.traffic.get_mut(&target).zip(self.browser.page(&target)) {
             let mut open = network.of_run(&page).open();
             while open.is_some() && Instant::now() < until {
@@ -346,10 +362,9 @@ impl Executor for LiveExecutor {
                 if let Some(pending) = open.map(|open| open + "; it may still take effect").or(unfinished) {
                     Some(StepFailure::new(Stage::Postcondition, Cause::EffectPending, pending))
                 } else {
-                    refused.map(|request| {
-                        let message = format!("after its step had ended, {}", request.in_words());
-                        let mut failure = StepFailure::new(Stage::Postcondition, Cause::HttpError, message);
-                        failure.facts.status = request.status;
+                    refused.map(|refused| {
+                        let mut failure = StepFailure::new(Stage::Postcondition, Cause::HttpError, refused.in_words());
+                        failure.facts.status = refused.fact.status;
                         failure
                     })
                 }

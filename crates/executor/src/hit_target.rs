@@ -343,6 +343,7 @@ impl StepRun<'_> {
             by: String::new(),
             takes: false,
             popped: false,
+            lost: None,
         };
         let (failure, is_answer) = match &report.blocked {
             Some(block) => (self.blocked(block, is_begun), block.is_answer()),
@@ -354,7 +355,10 @@ impl StepRun<'_> {
             }
         };
         // What is for something else now was changed by nobody's press: the click was withheld, and nothing makes up for it.
-        let is_changed = report.blocked.as_ref().is_some_and(|block| block.reason == BlockReason::Changed);
+        let is_changed = report
+            .blocked
+            .as_ref()
+            .is_some_and(|block| matches!(block.reason, BlockReason::Changed | BlockReason::Lost));
         if is_begun && !is_changed { self.seal(failure, is_answer) } else { Err(failure) }
     }
 
@@ -394,6 +398,13 @@ impl StepRun<'_> {
                     None => format!("{event} would have activated {by}, which has the focus; name it as the target"),
                 },
             ),
+            BlockReason::Lost => {
+                if let Some(mut failure) = block.lost.clone().and_then(|lost| self.lost_to_press(lost)) {
+                    failure.message.push_str(&format!(": the page changed it as {event} took the focus; {rest}"));
+                    return failure.into();
+                }
+                (Cause::InputLost, None, format!("a value that was entered is gone since {event}; {rest}"))
+            }
             BlockReason::Revealed => {
                 let message = format!(
                     "the field shows what is typed since {event}, which it hid before; the rest of the credential was not entered"

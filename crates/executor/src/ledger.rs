@@ -18,7 +18,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::run::StepRun;
-use crate::stop::Part;
+use crate::script::KeptNow;
+use crate::stop::{Part, Stop};
 
 /// A field whose value is kept, as the script reports it.
 #[derive(Debug, Deserialize)]
@@ -28,13 +29,6 @@ struct KeptField {
     value: String,
     sensitive: bool,
     suggests: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Holding {
-    id: u64,
-    value: Option<String>,
-    sensitive: bool,
 }
 
 /// Present values of a ledger's fields, by field. Fields of documents that do not answer are left out.
@@ -57,7 +51,7 @@ impl Readings {
             let Some(first) = keys.first() else { continue };
             let Ok(world) = probe.world_of(first, until).await else { continue };
             let ids: Vec<u64> = keys.iter().map(|key| key.node).collect();
-            let asked: Result<Vec<Holding>, ProbeError> =
+            let asked: Result<Vec<KeptNow>, ProbeError> =
                 world.call("(cb, ids) => cb.act.holdings(ids)", &[json!(ids)], until).await;
             for holding in asked.unwrap_or_default() {
                 let Some(key) = keys.iter().find(|key| key.node == holding.id) else { continue };
@@ -74,7 +68,7 @@ impl Readings {
     /// still there.
     pub(crate) fn lost(&self, ledger: &Ledger, replaced: Option<&NodeKey>) -> Option<StepFailure> {
         let loss = ledger.lost(&|key| self.0.get(key).cloned(), replaced)?;
-        Some(failure_of(loss))
+        Some(failure_of(Stage::Precondition, loss))
     }
 
     fn pressed(&self, ledger: &mut Ledger) {
@@ -87,8 +81,8 @@ fn fact(value: String, is_sensitive: bool, key: &DigestKey) -> FactText {
     if is_sensitive { clear.redact(key, []) } else { clear }
 }
 
-fn failure_of(loss: Loss) -> StepFailure {
-    let mut failure = StepFailure::new(Stage::Precondition, Cause::InputLost, loss.in_words());
+fn failure_of(stage: Stage, loss: Loss) -> StepFailure {
+    let mut failure = StepFailure::new(stage, Cause::InputLost, loss.in_words());
     failure.facts.expected = loss.held.value.clear().map(str::to_owned);
     failure.facts.seen = loss.holds.clear().map(str::to_owned);
     failure.facts.again = loss.held.again.map(Box::new);
@@ -133,6 +127,15 @@ impl StepRun<'_> {
         }
     }
 
+    /// The press took the focus from a field, which dropped its value: nothing was activated. `None` if the value is none
+    /// of the ledger.
+    pub(crate) fn lost_to_press(&self, lost: KeptNow) -> Option<StepFailure> {
+        let field = self.main.as_ref().map(|main| NodeKey { node: lost.id, ..main.key.clone() })?;
+        let holds = fact(lost.value?, lost.sensitive, self.probe.digest_key());
+        let loss = self.ledger.lost(&|key| (*key == field).then(|| Reading::Holds(holds.clone())), None)?;
+        Some(failure_of(Stage::Act, loss))
+    }
+
     /// A link leaves what was entered: a page that saves by itself gets the time for it.
     async fn let_save(&mut self) -> Part<()> {
         let Some(main) = self.main.as_ref().filter(|main| main.facts.role == Role::Link) else { return Ok(()) };
@@ -140,14 +143,34 @@ impl StepRun<'_> {
             return Ok(());
         }
         let key = main.key.clone();
-        let world = self.world_of(&key, Stage::Precondition).await?;
+        self.until_saved(&key).await
+    }
+
+    async fn until_saved(&mut self, key: &NodeKey) -> Part<()> {
+        let world = self.world_of(key, Stage::Precondition).await?;
         let left = self.ready_by().saturating_duration_since(Instant::now());
         let args = [millis(left).into()];
         if self.ask::<bool>(&world, "(cb, ms) => cb.act.saved(ms)", &args, Stage::Precondition).await? {
             return Ok(());
         }
-        let message = "the page does not say yet that it saved what was entered, and the link would leave it";
+        let message = "the page does not say yet that it saved what was entered, and the step would leave it";
         Err(StepFailure::new(Stage::Precondition, Cause::EffectPending, message).into())
+    }
+
+    /// Has a page save before a step leaves it. A page that does not answer cannot be asked.
+    pub(crate) async fn let_save_before_leaving(&mut self) -> Part<()> {
+        let keys: Vec<NodeKey> = self.ledger.documents(self.page.target_id().as_str()).cloned().collect();
+        for key in keys {
+            let by = self.ready_by();
+            let until = std::mem::replace(&mut self.until, by);
+            let saved = self.until_saved(&key).await;
+            self.until = until;
+            match saved {
+                Err(Stop::Failed(failure)) if failure.cause != Cause::EffectPending => {}
+                saved => saved?,
+            }
+        }
+        Ok(())
     }
 
     async fn readings(&mut self) -> Part<Readings> {

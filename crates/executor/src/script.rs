@@ -176,6 +176,8 @@ pub(crate) enum BlockReason {
     Focus,
     /// The field shows what is typed, which it hid when a credential was resolved for it.
     Revealed,
+    /// The page dropped or replaced what the run had entered, when the press took the focus from it.
+    Lost,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -191,6 +193,17 @@ pub(crate) struct Block {
     /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there.
     #[serde(default)]
     pub(crate) popped: bool,
+    /// For [`BlockReason::Lost`], the field.
+    #[serde(default)]
+    pub(crate) lost: Option<KeptNow>,
+}
+
+/// Content of a kept field now; no value if it is gone, or passed on what was entered.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct KeptNow {
+    pub(crate) id: u64,
+    pub(crate) value: Option<String>,
+    pub(crate) sensitive: bool,
 }
 
 impl Block {
@@ -204,7 +217,8 @@ impl Block {
             | BlockReason::Hidden
             | BlockReason::Changed
             | BlockReason::Focus
-            | BlockReason::Revealed => false,
+            | BlockReason::Revealed
+            | BlockReason::Lost => false,
         }
     }
 

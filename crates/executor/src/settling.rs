@@ -11,7 +11,7 @@ use crate::seen::Seen;
 /// How often questions are asked that the script cannot watch by itself.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// How often the network is checked, where the step depends on it.
-const BEAT: Duration = Duration::from_millis(20);
+pub(crate) const BEAT: Duration = Duration::from_millis(20);
 /// How long the page has for its first answer to the input, before it is looked at ahead.
 const FIRST_ANSWER: Duration = Duration::from_millis(50);
 /// How long no request may be in flight.

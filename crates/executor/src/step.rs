@@ -28,7 +28,7 @@ use crate::options::ScreenshotMode;
 use crate::redaction::{scrub, scrub_text};
 use crate::run::{Entered, Resolved, StepRun};
 use crate::script::Need;
-use crate::settling::Awaited;
+use crate::settling::{Awaited, BEAT};
 use crate::stage::{self, Target};
 use crate::stop::{Part, Stop, failed, gone_stop};
 use crate::verdicts::{Ruling, rule};
@@ -195,12 +195,44 @@ impl<'run> StepRun<'run> {
         {
             return Err(blocked_by(&dialog_fact(&dialog)).into());
         }
+        self.let_answer().await?;
         self.preconditions().await?;
         *acted = Some(self.act(secrets, artifacts).await?);
         if self.looking.watching().is_none() && !self.conditions().is_empty() && self.page.dialog().is_none() {
             self.watch().await?;
         }
         Ok(())
+    }
+
+    /// Before a step that acts or reads: what the steps before it requested is answered and shown, or takes too long.
+    /// Until then the page may show what these steps were to replace, and leaving it would break off what they changed.
+    async fn let_answer(&mut self) -> Part<()> {
+        let verb = self.step.action();
+        if matches!(
+            verb,
+            Action::WaitFor(_)
+                | Action::WaitForIdle(_)
+                | Action::Scroll(_)
+                | Action::ScrollUntil(_)
+                | Action::SwitchTab(_)
+                | Action::AcceptDialog(_)
+                | Action::DismissDialog(_)
+        ) {
+            return Ok(());
+        }
+        let leaves = self.opens() || matches!(verb, Action::CloseTab(_));
+        let (reads, span) = (!leaves, self.options.post_timeout);
+        let mut is_first = true;
+        loop {
+            self.hear();
+            let now = Instant::now();
+            let Some(until) = self.seen.traffic.former_until(reads, span, now) else { break };
+            if std::mem::take(&mut is_first) {
+                self.seen.traffic.run.await_answers();
+            }
+            self.pause(Stage::Precondition, BEAT.min(until.saturating_duration_since(now))).await?;
+        }
+        if leaves { self.let_save_before_leaving().await } else { Ok(()) }
     }
 
     /// Finds the main target and keeps it.

@@ -81,6 +81,9 @@ pub(crate) struct Traffic {
     /// Requests by address since the last step.
     asked: BTreeMap<String, u32>,
     polled: BTreeSet<String>,
+    /// Requests of the steps before this one that are not answered, and when one was last answered.
+    former: BTreeMap<String, Former>,
+    former_answered: Option<Instant>,
     last_activity: Instant,
     idle: Option<bool>,
     pub(crate) run: Requests,
@@ -111,6 +114,13 @@ struct Open {
     is_polling: bool,
 }
 
+/// A request of an earlier step.
+#[derive(Debug)]
+struct Former {
+    since: Instant,
+    changes: bool,
+}
+
 impl Traffic {
     /// Of a tab whose main frame has this id.
     pub(crate) fn new(main_frame: &str, now: Instant) -> Self {
@@ -123,6 +133,8 @@ impl Traffic {
             open: HashMap::new(),
             asked: BTreeMap::new(),
             polled: BTreeSet::new(),
+            former: BTreeMap::new(),
+            former_answered: None,
             last_activity: now,
             idle: None,
             run: Requests::default(),
@@ -141,7 +153,23 @@ impl Traffic {
         while self.polled.len() > MAX_ADDRESSES {
             self.polled.pop_first();
         }
+        self.former_answered = self.answered;
+        for (id, open) in &self.open {
+            let sent = open.position.and_then(|position| self.requests.get(position));
+            if let Some(sent) = sent.filter(|sent| sent.is_of_step && !sent.is_polling && !sent.is_answered) {
+                let former = Former { since: open.since, changes: sent.fact.changes() };
+                self.former.insert(id.clone(), former);
+            }
+        }
         self.reset(now);
+    }
+
+    /// Until when to wait for what earlier steps requested, and for what the page makes of it: at most `span` from when it
+    /// was sent. `None`: there is nothing to wait for. `reads`: requests that change nothing count, too.
+    pub(crate) fn former_until(&self, reads: bool, span: Duration, now: Instant) -> Option<Instant> {
+        let open = self.former.values().filter(|one| reads || one.changes).map(|one| one.since + span);
+        let shown = self.former_answered.map(|answered| answered + REACTION);
+        open.chain(shown).filter(|until| *until > now).max()
     }
 
     /// From now on, requests belong to the step; see [`Requests::begin`].
@@ -251,8 +279,10 @@ impl Traffic {
                 let fact =
                     RequestFact { method, url, status: None, failure: None, retry_after_ms: None, duration_ms: None };
                 if !is_polling {
-                    let is_call = matches!(&*resource, "XHR" | "Fetch");
-                    let leaving = Leaving { id: &id, document: &document, address: &address, is_call, fact: &fact };
+                    let is_call = is_main || matches!(&*resource, "XHR" | "Fetch");
+                    // What a form sends belongs to no document that is there yet.
+                    let from = if is_main { "" } else { &document };
+                    let leaving = Leaving { id: &id, document: from, address: &address, is_call, fact: &fact };
                     self.run.sent(&leaving, now);
                 }
                 if self.asked.len() < MAX_ADDRESSES || self.asked.contains_key(&address) {
@@ -277,6 +307,7 @@ impl Traffic {
             }
             Exchange::Answered { id, status, retry_after_ms } => {
                 let position = self.open.get(&id).and_then(|open| open.position);
+                self.former_ended(&id, now);
                 if status >= 400 || (200..300).contains(&status) {
                     self.run.ended(&id, |request| request.status = Some(status));
                 }
@@ -286,6 +317,7 @@ impl Traffic {
                 });
             }
             Exchange::Ended { id, at, failure } => {
+                self.former_ended(&id, now);
                 let Some(open) = self.open.remove(&id) else { return };
                 if !open.is_polling {
                     self.last_activity = now;
@@ -309,9 +341,16 @@ impl Traffic {
             }
             Exchange::Lost => {
                 self.open.clear();
+                self.former.clear();
                 self.requests.iter_mut().for_each(|sent| sent.is_answered = true);
                 self.last_activity = now;
             }
+        }
+    }
+
+    fn former_ended(&mut self, id: &str, now: Instant) {
+        if self.former.remove(id).is_some() {
+            self.former_answered = Some(now);
         }
     }
 
@@ -377,6 +416,25 @@ mod tests {
         let read = now + Duration::from_millis(45);
         let shown = traffic.shown_at(now).unwrap();
         assert!(shown.duration_since(read).abs_diff(SHOWING) < Duration::from_millis(1), "a report may come late");
+    }
+
+    #[test]
+    fn what_an_earlier_step_requested_is_awaited_for_a_while() {
+        let now = Instant::now();
+        let (span, later) = (Duration::from_secs(3), now + Duration::from_millis(40));
+        let mut traffic = Traffic::new("main", now);
+        traffic.begin(Doing::Acts("click".to_owned()), now);
+        traffic.on(sent("1", "Fetch", "http://a.test/rows"), now);
+        traffic.on(sent("2", "Image", "http://a.test/a.png"), now);
+        traffic.settle(later);
+        assert_eq!(traffic.former_until(true, span, later), Some(now + span));
+        assert_eq!(traffic.former_until(false, span, later), None, "it reads");
+        assert_eq!(traffic.former_until(true, span, now + span), None, "a stream, perhaps");
+        traffic.settle(later);
+        assert_eq!(traffic.former_until(true, span, later), Some(now + span), "a step that looks came between");
+        traffic.on(answered("1", 200), later);
+        assert_eq!(traffic.former_until(true, span, later), Some(later + REACTION));
+        assert_eq!(traffic.former_until(true, span, later + REACTION), None);
     }
 
     #[test]

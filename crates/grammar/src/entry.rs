@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! - Letters and digits, in their order, are what was entered. Case, blanks and separators are how it is written.
+//! - Brackets and quotes that were entered are not doubled.
 //! - A number that became another number is another entry, even if its digits are the same: `12.50` is not `1250`.
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -30,7 +31,16 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     if essence.is_empty() {
         return without_blanks(wanted) == without_blanks(seen);
     }
-    essence == self::essence(seen)
+    essence == self::essence(seen) && !PAIRED.iter().any(|sign| is_added(*sign, wanted, seen))
+}
+
+/// Signs that an editor may close by itself, and that are typed once more then.
+const PAIRED: [char; 9] = ['(', ')', '[', ']', '{', '}', '"', '\'', '`'];
+
+/// Returns `true` if `seen` has more of a sign that was entered than `wanted` has.
+fn is_added(sign: char, wanted: &str, seen: &str) -> bool {
+    let entered = wanted.matches(sign).count();
+    entered > 0 && seen.matches(sign).count() > entered
 }
 
 /// Returns `true` if `seen` still has all of `wanted` in it, in one piece, as in a suggestion that completes what was
@@ -123,6 +133,8 @@ mod tests {
             ("0042", "0042"),
             ("ｆｕｌｌ", "full"),
             ("!?", "! ?"),
+            ("(555) 014-2387", "555-014-2387"),
+            ("say \"hi\"", "say “hi”"),
         ];
         for (wanted, seen) in same {
             assert!(is_same_entry(wanted, seen), "{wanted:?} {seen:?}");
@@ -144,6 +156,7 @@ mod tests {
             ("Ann", ""),
             ("!?", "!"),
             ("1", "1e5"),
+            ("say(\"hi\")", "say(\"hi\")\"\")"),
         ];
         for (wanted, seen) in other {
             assert!(!is_same_entry(wanted, seen), "{wanted:?} {seen:?}");

@@ -71,6 +71,12 @@ impl Ledger {
         self.held.iter().map(|held| &held.field)
     }
 
+    /// One field of each document of a tab in which values are kept.
+    pub fn documents(&self, page: &str) -> impl Iterator<Item = &NodeKey> {
+        let mut known = std::collections::BTreeSet::new();
+        self.fields().filter(move |key| key.page.as_str() == page && known.insert(&key.document))
+    }
+
     /// Before a step's input: the first value that was lost, other than that of a field which the step replaces itself.
     /// Fields of which `read` knows nothing are left alone.
     ///

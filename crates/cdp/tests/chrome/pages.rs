@@ -1,5 +1,6 @@
 //! Events of a page, and what is enabled on it.
 
+use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{
@@ -236,6 +237,34 @@ async fn downloads_are_reported_and_stored_under_their_guid_or_refused() {
         let kept = std::fs::read_to_string(folder.path().join(&guid)).ok();
         assert_eq!(kept.as_deref(), is_accepted.then_some("content"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_sends_what_it_kept_until_it_is_left_as_its_browser_closes() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 2_000];
+            let read = stream.read(&mut head).unwrap();
+            if head[..read].starts_with(b"POST /kept ") {
+                let _ = tell.send(());
+            }
+            let page = "<script>addEventListener('pagehide', () => navigator.sendBeacon('/kept', 'x'))</script>";
+            let length = page.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{page}"
+            );
+        }
+    });
+    let root = tempfile::tempdir().unwrap();
+    let browser = Browser::launch(&options(root.path()), soon()).await.unwrap();
+    open(&browser.pages().remove(0), &format!("http://127.0.0.1:{port}/")).await;
+    browser.close(soon()).await.unwrap();
+    told.recv_timeout(Duration::from_secs(5)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -99,7 +99,12 @@ impl StepRun<'_> {
                 return Ok(ActResult { entered: Some(Entered::Value(value)), ..acted });
             }
         }
-        Ok(ActResult { entered: expected.map(Entered::Value), ..acted })
+        let Some(expected) = expected else { return Ok(acted) };
+        // A field for tags or recipients passes each of them on as it is entered.
+        let args = [entry.field.id.into(), expected.as_str().into()];
+        let left = self.ask(&entry.ready.world, "(cb, id, text) => cb.act.leftOf(id, text)", &args, Stage::Act).await;
+        let left: Option<String> = unless_gone(left)?.flatten();
+        Ok(ActResult { entered: Some(Entered::Value(left.unwrap_or(expected))), ..acted })
     }
 
     pub(crate) fn one_line(&self) -> StepFailure {

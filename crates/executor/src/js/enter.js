@@ -12,6 +12,7 @@ import { scrollOffset, scrollToOffset } from "./actionable.js";
 import { clientHeight } from "./scroll.js";
 import { isLate } from "./gesture.js";
 import { changedMeaning } from "./meant.js";
+import { noteAround } from "./held.js";
 import { watching } from "./watch.js";
 
 const selectInput = method(HTMLInputElement.prototype, "select");
@@ -112,6 +113,7 @@ act.focus = (id, caret) => {
   if (!target || isLate()) return null;
   watching?.begin();
   const field = fieldOf(target);
+  noteAround(field);
   const had = activeElement();
   if (had !== field && !(cb.contains(field, had) && caret !== "all" && had !== bodyOf(document))) {
     if (field instanceof HTMLElement) focusOf(field);

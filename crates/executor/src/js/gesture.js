@@ -13,6 +13,7 @@ import {
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
+import { forgetLeft, lostSince } from "./held.js";
 import {
   acceptItems, aroundOf, changedItems, changedMeaning, describeMeaning, itemsAround,
 } from "./meant.js";
@@ -220,12 +221,17 @@ const objection = (event, target) => {
     gesture.first = itemsAround(target);
     return about(changeOf(target));
   }
+  // The press took the focus from a field, and the page took its value. An entry of its list may be meant instead.
+  const lost = ENDS.has(event.type) && !CHOSEN.has(gesture.targetRole) ? lostSince() : null;
+  if (lost) return { type: event.type, reason: "lost", by: "", lost };
   if (BEGINS.has(event.type)) gesture.displaced ??= changeBetween(target);
   const acts = ACTS.has(event.type) || gesture.expects?.type.includes(event.type);
   return acts ? about(gesture.displaced ?? changeSinceFirst(target)) : null;
 };
 /** Events that begin a part of a gesture: what follows them, up to a click, is of the same task. */
 const BEGINS = new Set(["pointerdown", "pointerup", "keydown", "keyup"]);
+/** Events of a press by which the focus has moved. */
+const ENDS = new Set(["pointerup", "mouseup", "click"]);
 /** Events after which the page's answer is taken in. */
 const ANSWERED = new Set([...BEGINS, "click", "beforeinput"]);
 /** Events that act on what was pressed. */
@@ -516,6 +522,7 @@ export const openGesture = (spec) => {
   isKnown = true;
   if (!guard || !spec) return true;
   endGesture();
+  forgetLeft();
   guard.handle = handle;
   guard.listen();
   guard.closed = !!spec.closed;

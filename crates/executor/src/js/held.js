@@ -1,8 +1,8 @@
 // @ts-check
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
-import { act, attr, isConnected, queryWithin, rootElement } from "./reads.js";
-import { describe, element, fieldOf } from "./common.js";
+import { act, attr, blurOf, isConnected, matches, queryWithin, rootElement } from "./reads.js";
+import { activeElement, describe, element, fieldOf, frame, originOf } from "./common.js";
 import { findAbout } from "./meant.js";
 
 /** What a field meant when something was entered, to find what the page draws in its place. */
@@ -27,8 +27,10 @@ act.keep = (id) => {
   if (!field || value === null) return null;
   const role = cb.roleOf(field);
   enteredAt = performance.now();
-  kept.set(cb.idOf(field), { role, about: { key: cb.meaningOf(field).key } });
-  const called = `${role || describe(field)} ${JSON.stringify(cb.cut(cb.nameOf(field), 100))}`;
+  const name = cb.nameOf(field);
+  const about = { key: cb.meaningOf(field).key };
+  kept.set(cb.idOf(field), { role, name, about, value, around: lettersAround(field) });
+  const called = `${role || describe(field)} ${JSON.stringify(cb.cut(name, 100))}`;
   return {
     id: cb.idOf(field),
     called,
@@ -36,6 +38,38 @@ act.keep = (id) => {
     sensitive: cb.isSensitive(field),
     suggests: suggests(field),
   };
+};
+const lettersOf = (text) => (text.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]/gu) ?? []).join("");
+/** What stands around a field, such as the tags or recipients that it collects. */
+const lettersAround = (field) => {
+  let around = field;
+  for (let depth = 0; depth < 3 && cb.parentOf(around) && !matches(cb.parentOf(around), "body, html"); depth++)
+    around = cb.parentOf(around);
+  return around === field ? "" : lettersOf(cb.cut(cb.textOf(around), 5000));
+};
+/** Whether an empty field has passed on what was entered: it stands beside it now, and did not before. */
+const isPassedOn = (field, now) => {
+  const { value, around } = kept.get(cb.idOf(field)) ?? {};
+  const wanted = lettersOf(value ?? "");
+  if (!wanted || lettersOf(now)) return false;
+  return lettersAround(field).split(wanted).length > around.split(wanted).length;
+};
+/** The field that text is being entered in, and what stood around it before. */
+let entering = { id: 0, around: "" };
+export const noteAround = (field) => {
+  entering = { id: cb.idOf(field), around: lettersAround(field) };
+};
+/**
+ * What is left in a field of the text that was to be its value, if it has passed on the beginning of that, such as the
+ * first of several tags; null if it has not.
+ */
+act.leftOf = (id, wanted) => {
+  const field = element(id);
+  const value = field && entering.id === id ? cb.valueOf(field) : undefined;
+  if (value === undefined) return null;
+  const [whole, rest] = [lettersOf(wanted), lettersOf(value)];
+  const passed = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : "";
+  return passed && lettersAround(field).split(passed).length > entering.around.split(passed).length ? value : null;
 };
 const standIn = (id) => {
   const { role, about } = kept.get(id) ?? {};
@@ -46,13 +80,58 @@ const standIn = (id) => {
 act.holdings = (ids) =>
   ids.map((id) => {
     const own = element(id);
-    const field = own && isConnected(own) ? own : standIn(id);
+    // A field that is called otherwise was put to use for another row.
+    const isOwn = own && isConnected(own) && cb.nameOf(own) === (kept.get(id)?.name ?? "");
+    const field = isOwn ? own : standIn(id);
     const value = field ? heldIn(field) : null;
-    return { id, value: value === null ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
+    const isGone = value === null || isPassedOn(field, value);
+    return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
   });
 
+/** What kept fields held when the focus began to leave them, since a gesture began. */
+let left = new Map();
+const noteLeft = (event) => {
+  const field = originOf(event);
+  const id = field && kept.has(cb.idOf(field)) ? cb.idOf(field) : 0;
+  if (id && !left.has(id)) left.set(id, heldIn(field));
+};
+for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLeft, true);
+export const forgetLeft = () => {
+  left = new Map();
+};
+/** Whether a page only wrote out what it was given: all letters and digits of `text`, in order, are in `now`. */
+const isWrittenOut = (text, now) => {
+  if (Number(text) === Number(now)) return true;
+  const wanted = lettersOf(text);
+  let at = 0;
+  for (const letter of lettersOf(now)) if (letter === wanted[at]) at++;
+  return at === wanted.length;
+};
+/**
+ * A kept field whose value the page dropped or replaced as the focus left it, since the gesture began; null if there is
+ * none. A field for choosing waits for what is pressed next.
+ */
+export const lostSince = () => {
+  for (const [id, value] of left) {
+    const field = element(id);
+    if (!field || BOXES.has(cb.roleOf(field)) || cb.roleOf(field) === "combobox") continue;
+    const now = heldIn(field);
+    if (value !== null && now !== null && !isWrittenOut(value, now) && !isPassedOn(field, now))
+      return { id, value: cb.cut(now, 20000), sensitive: cb.isSensitive(field) };
+  }
+  return null;
+};
+/** Leaves the field that has the focus if it was entered here, as a person does who is done; `true` if so. */
+act.leave = async () => {
+  const active = activeElement();
+  if (!(active instanceof HTMLElement) || !kept.has(cb.idOf(active))) return false;
+  blurOf(active);
+  await frame();
+  return true;
+};
+
 const SAYS_STATE = "[role=status], [aria-live], output";
-const UNSAVED = /\b(?:not saved|unsaved|saving)\b/i;
+const UNSAVED = /\b(?:not saved|unsaved|saving|syncing)\b|\bediting\s*(?:…|\.\.\.)/i;
 const SAVED = /\bsaved\b/i;
 /** What the page says of its own saving: `unsaved`, `saved`, or `null` where it says nothing. */
 const savingState = () => {

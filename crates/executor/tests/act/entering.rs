@@ -52,6 +52,26 @@ async fn values_are_typed_set_and_cleared() {
 }
 
 #[tokio::test]
+async fn a_field_for_tags_passes_on_what_is_typed() {
+    let page = |keeps: &str| {
+        format!(
+            "<h1>Tags</h1><div><p><span id=tags></span><input id=i></p></div><script>i.addEventListener('input', () => {{ \
+             if (!i.value.endsWith(',')) return; const tag = i.value.slice(0, -1); i.value = ''; {keeps} }})</script>"
+        )
+    };
+    let typed = |text: &str| json!({"type": "type", "targetRef": "i", "text": text});
+    for text in ["red,", "red,blue", "red, blue"] {
+        let mut lab = lab(&[("/", &page("tags.append(tag + ' ')"))]).await;
+        succeeded(lab.step(json!({"i": css_of("#i")}), typed(text)).await);
+        let left = lab.eval("tags.textContent + i.value.trim()").await;
+        assert_eq!(left, if text == "red," { "red " } else { "red blue" });
+        let mut lab = self::lab(&[("/", &page(""))]).await;
+        let failure = failed(lab.step(json!({"i": css_of("#i")}), typed(text)).await);
+        assert_eq!(failure.cause, Cause::PostconditionFailed, "{text}: it is nowhere");
+    }
+}
+
+#[tokio::test]
 async fn what_is_selected_in_a_field_with_the_focus_gives_way_to_what_is_typed() {
     let page =
         "<input id=t value=hello><input id=n type=number value=12><div id=e contenteditable>one two</div><p id=p>x</p>";

@@ -136,6 +136,140 @@ async fn what_is_refused_while_a_later_step_runs_speaks_against_the_end() {
     }
 }
 
+#[tokio::test]
+async fn what_is_refused_within_a_step_speaks_against_the_end_too() {
+    let labs = Labs::open().await;
+    let saves = "fetch('/refused', {method: 'POST'}).then(() => { document.title = 'Refused' })";
+    let page = format!("<button id=go onclick=\"{saves}\">Save</button>");
+    let form = "<form method=post action='/refused'><button id=go>Save</button></form>";
+    let again =
+        format!("<button id=go onclick=\"{saves}.then(() => fetch('/kept', {{method: 'POST'}}))\">Save</button>");
+    let stated = json!([{"kind": "titleMatches", "pattern": "Refused"}]);
+    let cases = [
+        (page.as_str(), json!([]), Some(Cause::HttpError)),
+        (page.as_str(), stated, None),
+        (form, json!([]), Some(Cause::HttpError)),
+        (again.as_str(), json!([]), Some(Cause::HttpError)),
+    ];
+    for (page, post, expected) in cases {
+        let pages = [("/", page), ("/refused", "STATUS 422\n<p>too short</p>"), ("/kept", "ok")];
+        let mut lab = labs.lab(&pages).await;
+        let go = json!({"go": css_of("#go")});
+        succeeded(lab.step(go, json!({"type": "click", "targetRef": "go", "post": post})).await);
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.as_ref().map(|failure| failure.cause), expected, "{page} {post}: {ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_field_that_is_used_for_another_row_has_lost_nothing() {
+    let labs = Labs::open().await;
+    // Where the row goes that was filled in: out of view, or to another field.
+    for (others, expected) in [("['b', 'c']", None), ("['b', 'a']", Some("12")), ("['b', 'a:0']", Some("0"))] {
+        let page = format!(
+            "<p><input id=one></p><p><input id=two></p><button id=go>Go</button><script>const held = {{a: '', b: '7', c: '9'}}; \
+             const show = (rows) => [one, two].forEach((field, at) => {{ const [row, value] = rows[at].split(':'); \
+             field.ariaLabel = 'Price of ' + row; field.value = value ?? held[row]; }}); show(['a', 'b']); \
+             one.oninput = () => {{ held.a = one.value; setTimeout(() => show({others}), 200); one.oninput = null }}</script>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        let first = json!({"it": {"strategy": "byLabel", "text": "Price of a"}});
+        succeeded(lab.step(first, json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
+        let ended = end(&mut lab).await;
+        let is_lost = expected.is_some_and(|value| value != "12");
+        assert_eq!(
+            ended.as_ref().map(|failure| failure.cause),
+            is_lost.then_some(Cause::InputLost),
+            "{others}: {ended:?}"
+        );
+        assert!(ended.is_none_or(|failure| failure.facts.seen.as_deref() == expected), "{others}");
+    }
+}
+
+#[tokio::test]
+async fn a_press_that_makes_the_page_drop_a_value_activates_nothing() {
+    let labs = Labs::open().await;
+    // What the page does as the focus leaves the field, and whether what was entered is lost by it.
+    let cases = [
+        ("this.value = ''", true),
+        ("this.value = Math.round(this.value / 5) * 5", true),
+        ("this.value = Number(this.value).toFixed(2)", false),
+        ("this.value += ' pieces'", false),
+        ("tags.append(this.value + ' '); this.value = ''", false),
+        ("setTimeout(() => { this.value = '' }, 300)", false),
+    ];
+    for (leaves, is_lost) in cases {
+        let page = format!(
+            "<p><span id=tags></span><input id=it onblur=\"{leaves}\"></p>\
+             <button id=go onclick=\"document.title = 'pressed'\">Go</button>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+        let pressed = lab.click("#go").await;
+        assert_eq!(lab.eval("document.title").await, if is_lost { "" } else { "pressed" }, "{leaves}");
+        if is_lost {
+            let failure = failed(pressed);
+            assert_eq!(failure.cause, Cause::InputLost, "{leaves}: {}", failure.message);
+            assert!(failure.message.starts_with("textbox \"\" held \"12\" and holds"), "{}", failure.message);
+        } else {
+            succeeded(pressed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_field_is_left_and_a_page_may_save_before_the_end() {
+    let labs = Labs::open().await;
+    let snaps = "<input id=it onblur=\"this.value = Math.round(this.value / 5) * 5\">";
+    let tags = "<p><span id=tags></span><input id=it onblur=\"tags.append(this.value); this.value = ''\"></p>";
+    let saves = "<input id=it onchange=\"fetch('/save', {method: 'POST'}).then(() => { document.title = 'saved' })\">";
+    let says = "<p id=says role=status>Saved</p><input id=it oninput=\"says.textContent = 'Editing…'; \
+        setTimeout(() => { says.textContent = 'Saved'; document.title = 'saved' }, 900)\">";
+    let cases = [(snaps, Some(Cause::InputLost), ""), (tags, None, ""), (saves, None, "saved"), (says, None, "saved")];
+    for (page, expected, title) in cases {
+        let mut lab = labs.lab(&[("/", page), ("/save", "WAIT 300\nok")]).await;
+        succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.as_ref().map(|failure| failure.cause), expected, "{page}: {ended:?}");
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 50))").await;
+        assert_eq!(lab.eval("document.title").await, title, "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_says_that_it_saves_is_not_reloaded_before() {
+    let page = "<p id=says role=status>Saved</p><input id=it oninput=\"says.textContent = 'Saving…'; \
+        setTimeout(() => { says.textContent = 'Saved'; sessionStorage.kept = this.value }, 700)\">";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+    succeeded(lab.step(json!({}), json!({"type": "reload"})).await);
+    assert_eq!(lab.eval("sessionStorage.kept ?? ''").await, "12");
+}
+
+#[tokio::test]
+async fn what_a_step_requested_is_shown_before_the_next_one_acts() {
+    let labs = Labs::open().await;
+    let page = |method: &str| {
+        format!(
+            "<button id=next onclick=\"history.pushState({{}}, '', '?bea'); fetch('/user', {{method: '{method}'}})\
+             .then(() => {{ go.textContent = 'Bea' }})\">Next</button>\
+             <button id=go onclick=\"document.title = this.textContent\">Ann</button>"
+        )
+    };
+    let moved = json!([{"kind": "urlChanges", "to": "?bea"}]);
+    // A stream is not waited for beyond the time of a condition.
+    for (method, answer, expected) in
+        [("GET", "WAIT 800\nok", "Bea"), ("POST", "WAIT 800\nok", "Bea"), ("GET", "WAIT 30000\nok", "Ann")]
+    {
+        let mut lab = labs.lab(&[("/", &page(method)), ("/user", answer)]).await;
+        let next = json!({"type": "click", "targetRef": "it", "post": moved});
+        succeeded(lab.step(json!({"it": css_of("#next")}), next).await);
+        succeeded(lab.click("#go").await);
+        assert_eq!(lab.eval("document.title").await, expected, "{method} {answer}");
+    }
+}
+
 /// A button whose consequences come 300 ms after it was pressed.
 fn later(work: &str) -> String {
     format!(

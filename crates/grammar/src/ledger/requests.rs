@@ -26,7 +26,7 @@ pub struct Leaving<'a> {
     pub document: &'a str,
     /// Its method and URL, without what differs each time.
     pub address: &'a str,
-    /// A script sends it (`fetch`, `XMLHttpRequest`).
+    /// A script sends it (`fetch`, `XMLHttpRequest`), or a form does in place of the page.
     pub is_call: bool,
     /// Facts to record about the request.
     pub fact: &'a RequestFact,
@@ -61,6 +61,31 @@ struct Open {
     fact: RequestFact,
 }
 
+/// A request that was refused, or failed.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Facts about the request.
+    pub fact: RequestFact,
+    step: u64,
+    by: String,
+    /// It was answered once its step had ended.
+    is_late: bool,
+    /// A record has it.
+    is_told: bool,
+}
+
+impl Refused {
+    /// Such as ``POST /orders answered 500; `click button "Buy"` sent it, and states nothing that shows it was expected``.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { fact, by, .. } = self;
+        if self.is_late {
+            return format!("after its step had ended, {}", fact.in_words());
+        }
+        format!("{}; `{by}` sent it, and states nothing that shows it was expected", fact.in_words())
+    }
+}
+
 /// The open and the refused requests of a tab, by the step that caused them.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
@@ -70,12 +95,11 @@ pub struct Requests {
     cause: Option<Cause>,
     /// The one before it, for the case that this one sends no input.
     former: Option<Cause>,
-    /// How many were refused when the step began.
+    /// How many were refused when the step began, or began to wait for the answers of the step before.
     known: usize,
+    waits: bool,
     open: BTreeMap<String, Open>,
-    /// Refused once their steps had ended; and how many of them a record has.
-    refused: Vec<RequestFact>,
-    told: usize,
+    refused: Vec<Refused>,
     /// Addresses that the page requests by itself.
     own: BTreeSet<String>,
 }
@@ -84,7 +108,9 @@ impl Requests {
     /// A step begins: what is sent from here on is judged by what it is `doing`.
     pub fn begin(&mut self, doing: Doing) {
         self.steps = self.steps.saturating_add(1);
-        self.known = self.refused.len();
+        if !std::mem::take(&mut self.waits) {
+            self.known = self.refused.len();
+        }
         match doing {
             Doing::Opens => self.cause = None,
             Doing::Acts(by) => self.former = self.cause.replace(Cause { step: self.steps, by, ended: None }),
@@ -92,10 +118,19 @@ impl Requests {
         }
     }
 
+    /// A step waits for what an earlier one requested, before it begins: what is refused until then was not known when
+    /// it was planned.
+    pub fn await_answers(&mut self) {
+        self.known = self.refused.len();
+        self.waits = true;
+    }
+
     /// The step ends. `acted`: it sent input. `shows`: a condition that it stated came true, so what was refused before
-    /// is known and was reckoned with: up to now by a step that looks, up to its beginning by one that acts.
+    /// is known and was reckoned with: up to now by a step that looks, up to its beginning by one that acts, with its
+    /// own.
     pub fn end(&mut self, now: Instant, acted: bool, shows: bool) {
-        let is_acting = self.acting().is_some();
+        let acting = self.acting();
+        let is_acting = acting.is_some();
         if is_acting && !acted {
             self.cause = self.former.take();
         } else if let Some(cause) = &mut self.cause {
@@ -104,7 +139,7 @@ impl Requests {
         if shows {
             let known = if is_acting { self.known } else { self.refused.len() };
             self.refused.drain(..known.min(self.refused.len()));
-            self.told = self.told.saturating_sub(known);
+            self.refused.retain(|one| acting != Some(one.step));
         }
     }
 
@@ -133,14 +168,19 @@ impl Requests {
 
     /// A request was answered, or failed.
     pub fn ended(&mut self, id: &str, end: impl FnOnce(&mut RequestFact)) {
-        let Some(Open { step, mut fact, .. }) = self.open.remove(id) else { return };
+        let Some(Open { step, by, mut fact, .. }) = self.open.remove(id) else { return };
         end(&mut fact);
+        if !fact.is_problem() {
+            // The page tried again by itself, or a later step did, which knew of it.
+            let is_same = |one: &RequestFact| (&one.method, one.path()) == (&fact.method, fact.path());
+            self.refused.retain(|one| !is_same(&one.fact) || (one.is_late && one.step != step));
+        }
         // What the page itself cancelled, or left with its document, was refused by nobody.
         let is_cancelled =
             fact.failure.as_deref().is_some_and(|why| why.contains("ERR_ABORTED") || why.contains("ERR_BLOCKED"));
         let is_late = self.acting() != Some(step);
-        if is_late && fact.is_problem() && !is_cancelled && self.refused.len() < MOST_REFUSED {
-            self.refused.push(fact);
+        if fact.is_problem() && !is_cancelled && self.refused.len() < MOST_REFUSED {
+            self.refused.push(Refused { fact, step, by, is_late, is_told: !is_late });
         }
     }
 
@@ -162,17 +202,20 @@ impl Requests {
         Some(format!("{} {}, which `{}` sent, has no answer yet", open.fact.method, open.fact.path(), open.by))
     }
 
-    /// Those that were refused once their steps had ended.
+    /// Those that were refused, and that no condition which a step stated has shown to be expected.
     #[must_use]
-    pub fn refused(&self) -> &[RequestFact] {
+    pub fn refused(&self) -> &[Refused] {
         &self.refused
     }
 
     /// The refused ones that no record has yet.
     pub fn take_late(&mut self) -> Vec<RequestFact> {
-        let late = self.refused.get(self.told..).unwrap_or_default().to_vec();
-        self.told = self.refused.len();
-        late
+        let late = self.refused.iter_mut().filter(|one| !one.is_told);
+        late.map(|one| {
+            one.is_told = true;
+            one.fact.clone()
+        })
+        .collect()
     }
 }
 
@@ -233,14 +276,41 @@ mod tests {
             // A step that acts and states its own condition reckons with what was refused before it began.
             requests.begin(acts("click c"));
             requests.end(now, true, true);
-            assert_eq!(requests.refused(), [], "{doing:?}");
+            assert_eq!(requests.refused().len(), 0, "{doing:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_states_nothing_does_not_answer_for_what_it_was_refused() {
+        let now = Instant::now();
+        // Whether it states what came true, how its page's second try ends, and what speaks against the end.
+        for (shows, again, against) in [(true, None, 0), (false, None, 1), (false, Some(503), 2), (false, Some(200), 0)]
+        {
+            let mut requests = Requests::default();
+            requests.begin(acts("click a"));
+            send(&mut requests, "1", "POST", now);
+            requests.ended("1", |fact| fact.status = Some(500));
+            if again.is_some() {
+                send(&mut requests, "2", "POST", now);
+                requests.ended("2", |fact| fact.status = again);
+            }
+            requests.end(now, true, shows);
+            assert_eq!(requests.refused().len(), against, "{shows} {again:?}");
+            assert_eq!(requests.take_late(), [], "its own record has it");
+            requests.begin(acts("click again"));
+            send(&mut requests, "3", "POST", now);
+            requests.ended("3", |fact| fact.status = Some(201));
+            assert_eq!(requests.refused().len(), 0, "a later step made up for it");
         }
         let mut requests = Requests::default();
         requests.begin(acts("click a"));
         send(&mut requests, "1", "POST", now);
+        requests.end(now, true, true);
+        requests.await_answers();
         requests.ended("1", |fact| fact.status = Some(500));
-        requests.end(now, true, false);
-        assert_eq!(requests.refused(), [], "its own step has judged it");
+        requests.begin(acts("click b"));
+        requests.end(now, true, true);
+        assert_eq!(requests.refused().len(), 1, "nobody knew of it when the second step was due");
     }
 
     #[test]
@@ -259,7 +329,7 @@ mod tests {
         assert_eq!(requests.take_late(), []);
         assert_eq!(requests.refused().len(), 1);
         requests.end(now, true, true);
-        assert_eq!(requests.refused(), []);
+        assert_eq!(requests.refused().len(), 0);
     }
 
     #[test]
