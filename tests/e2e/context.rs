@@ -157,7 +157,13 @@ struct Desk {
 
 impl Desk {
     async fn open(permission: Option<&str>) -> Result<Self> {
-        let port = serve([("/seen", SEEN), ("/frame", FRAME), ("/asks", ASKS), ("/api/data", "from the server")]);
+        let port = serve([
+            ("/seen", SEEN),
+            ("/frame", FRAME),
+            ("/asks", ASKS),
+            ("/api/data", "from the server"),
+            ("/shelf", SHELF),
+        ]);
         let runs = tempfile::tempdir()?;
         let (asker, questions) = Asker::new();
         let mut policy = Policy::default().reading(&format!("http://localhost:{port}"))?;
@@ -318,6 +324,39 @@ async fn console_and_requests_are_listed_and_a_rule_answers_in_place_of_the_serv
     ensure!(path.starts_with(&desk.runs.path().display().to_string()), "{path}");
     ensure!(std::fs::read(path)?.starts_with(b"%PDF-"));
     desk.refused("browser_pdf_save", json!({ "filename": "../page.pdf" })).await?;
+    Ok(())
+}
+
+/// A list, a field and a box, and something hidden.
+const SHELF: &str = "<title>shelf</title><h1>Shelf</h1><ul><li>Blue mug</li><li>Red mug</li></ul>
+    <label>City <input value=Ulm></label><label><input type=checkbox checked> Gift</label>
+    <button>Order</button><button style='visibility: hidden'>Ghost</button>";
+
+#[tokio::test]
+async fn what_a_page_shows_is_verified_and_points_need_a_profile() -> Result<()> {
+    let desk = Desk::open(None).await?;
+    desk.handle.call(Request::of(Call::Open(desk.url("/shelf")))).await?;
+    let element = |role: &str, name: &str| json!({ "role": role, "accessibleName": name });
+    let value = |target: &str, kind: &str, value: &str| json!({ "target": target, "type": kind, "value": value });
+    let city = "label=City";
+    for (tool, holds, fails) in [
+        ("browser_verify_element_visible", element("button", "Order"), element("button", "Ghost")),
+        ("browser_verify_element_visible", element("heading", "Shelf"), element("link", "Order")),
+        ("browser_verify_text_visible", json!({ "text": "blue MUG" }), json!({ "text": "Ghost" })),
+        (
+            "browser_verify_list_visible",
+            json!({ "items": ["Blue mug", "Red"] }),
+            json!({ "items": ["Blue mug", "Green mug"] }),
+        ),
+        ("browser_verify_value", value(city, "textbox", "Ulm"), value(city, "textbox", "Bonn")),
+        ("browser_verify_value", value("label=Gift", "checkbox", "true"), value("label=Gift", "checkbox", "false")),
+    ] {
+        desk.ok(tool, holds).await?;
+        let why = desk.refused(tool, fails.clone()).await?;
+        ensure!(!why.contains("e0") && !why.contains("e1"), "{tool} {fails}: {why}");
+    }
+    let clicked = desk.refused("browser_mouse_click_xy", json!({ "x": 30, "y": 30 })).await?;
+    ensure!(clicked.contains("unleashed"), "{clicked}");
     Ok(())
 }
 

@@ -53,6 +53,8 @@ pub enum Call {
         /// `true` to wait until it is gone.
         is_gone: bool,
     },
+    /// Sees whether all of these are visible as the page is now.
+    Verify(Vec<Sought>),
     /// Waits this long, at most 30 s.
     Pause(Duration),
     /// Names the open tabs.
@@ -65,6 +67,18 @@ pub enum Call {
     CloseTab(Option<String>),
     /// Looks at what surrounds the pages, or changes it.
     Context(ContextCall),
+}
+
+/// An element that is looked for: at least one of its members is stated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sought {
+    /// Its role, such as `button`.
+    pub role: Option<String>,
+    /// Its accessible name, whole or in part.
+    pub name: Option<String>,
+    /// A text in it, in letters of any case.
+    pub text: Option<String>,
 }
 
 /// A call about what surrounds the pages of a session.

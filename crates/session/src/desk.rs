@@ -13,11 +13,11 @@ use cuebook_grammar::render::{self, TextOptions, quoted};
 use cuebook_grammar::report::{RunError, RunReport, StepReport};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::wire::SelectorText;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use url::{Host, Url};
 
 use crate::answer::{Answer, is_of_gone_browser, why_not};
-use crate::call::{Call, LONGEST_PAUSE, Request};
+use crate::call::{Call, LONGEST_PAUSE, Request, Sought};
 use crate::context::{self, Files};
 use crate::known;
 use crate::tabs::Tabs;
@@ -26,8 +26,14 @@ use crate::target;
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
 /// Members that name an element: of a step, or of an object in it.
-const NAMES: [(Option<&str>, &str); 5] =
-    [(None, "targetRef"), (None, "to"), (None, "within"), (None, "container"), (Some("query"), "targetRef")];
+const NAMES: [(Option<&str>, &str); 6] = [
+    (None, "targetRef"),
+    (None, "to"),
+    (None, "within"),
+    (None, "container"),
+    (Some("query"), "targetRef"),
+    (Some("condition"), "target"),
+];
 
 /// A session and what was shown of it.
 pub(crate) struct Desk {
@@ -79,6 +85,7 @@ impl Desk {
             Call::Act(steps) => self.act(steps).await,
             Call::Plan { plan, is_dry } => self.plan(plan, is_dry).await,
             Call::Wait { text, is_gone } => self.wait(&text, is_gone).await,
+            Call::Verify(sought) => self.verify(&sought).await,
             Call::Pause(time) => {
                 tokio::select! {
                     () = tokio::time::sleep(time.min(LONGEST_PAUSE)) => Answer::default(),
@@ -306,10 +313,37 @@ impl Desk {
             "candidates": { "text": { "strategy": "text", "text": text, "exact": false, "visible": true, "nth": 0 } },
             "steps": [{ "type": "waitFor", "condition": { "kind": kind, "target": "text" } }],
         });
+        self.watch(plan, 1).await
+    }
+
+    /// Sees what is visible now. No more than looking, too.
+    async fn verify(&mut self, sought: &[Sought]) -> Answer {
+        let locator = |sought: &Sought| {
+            let mut locator = match (&sought.role, &sought.text) {
+                (Some(role), text) => json!({ "strategy": "byRole", "role": role, "hasText": text }),
+                (None, text) => json!({ "strategy": "text", "text": text, "exact": false, "visible": true }),
+            };
+            locator["nth"] = json!(0);
+            if let Some(name) = &sought.name {
+                locator["name"] = json!(name);
+            }
+            locator
+        };
+        let named = sought.iter().enumerate().map(|(index, sought)| (format!("e{index}"), locator(sought)));
+        let candidates: Map<String, Value> = named.collect();
+        let steps: Vec<Value> = candidates
+            .keys()
+            .map(|name| json!({ "type": "assert", "condition": { "kind": "visible", "target": name } }))
+            .collect();
+        self.watch(json!({ "version": "1.0", "candidates": candidates, "steps": steps }), sought.len()).await
+    }
+
+    /// Follows a plan of ours that only looks.
+    async fn watch(&mut self, plan: Value, planned: usize) -> Answer {
         match PlanDraft::read_value(plan, Author::Operator) {
             Ok(draft) => {
                 let report = RunReport::from_result(self.session.follow(draft).await);
-                self.answer(report, 1)
+                self.answer(report, planned)
             }
             Err(violations) => Answer::failed(why_not(&RunError::from(violations))),
         }

@@ -10,7 +10,8 @@ use crate::call::{Call, Request};
 use crate::events::{Event, Hub};
 
 /// Verbs that only look, and send no input to the page.
-const LOOKING: [&str; 9] = [
+const LOOKING: [&str; 10] = [
+    "assert",
     "waitFor",
     "waitForIdle",
     "extract",
@@ -101,7 +102,13 @@ impl TakeOver {
 fn only_looks(call: &Call) -> bool {
     let looks = |step: &Value| LOOKING.iter().any(|verb| step["type"] == *verb);
     match call {
-        Call::Look | Call::LookInto(_) | Call::Wait { .. } | Call::Pause(_) | Call::Tabs | Call::SelectTab(_) => true,
+        Call::Look
+        | Call::LookInto(_)
+        | Call::Wait { .. }
+        | Call::Verify(_)
+        | Call::Pause(_)
+        | Call::Tabs
+        | Call::SelectTab(_) => true,
         Call::Plan { is_dry, .. } => *is_dry,
         Call::Act(steps) => steps.iter().all(looks),
         Call::Context(what) => what.only_looks(),

@@ -241,7 +241,7 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
     let seen = read(Space::OpenAi, &call("computer", &json!({ "actions": vec![json!({ "type": "wait" }); 21] })));
     assert!(seen.unwrap_err().contains("are more than 20"));
     let broken = Answer { calls: vec![("computer".into(), "{\"action\":".into())], ..Answer::default() };
-    assert!(steps(Space::OpenAi, &broken).unwrap_err().contains("expected a JSON object"));
+    assert!(steps(Space::OpenAi, &broken).unwrap_err().contains("are no JSON object"));
 }
 
 #[test]

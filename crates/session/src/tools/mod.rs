@@ -3,10 +3,12 @@
 mod context;
 mod core;
 mod dom;
+mod testing;
 
 use self::context::CONTEXT;
 use self::core::{CORE, LOOK};
 use self::dom::DOM_TOOL;
+use self::testing::TESTING;
 use crate::tool::Tool;
 
 /// A choice of tools.
@@ -35,7 +37,7 @@ impl ToolSet {
                 [Some(&LOOK), of_core("browser_run_plan"), of_core("browser_extract")].into_iter().flatten().collect()
             }
             Self::Dom => vec![&DOM_TOOL],
-            Self::All => CORE.iter().chain(OTHERS).chain(&CONTEXT).collect(),
+            Self::All => CORE.iter().chain(OTHERS).chain(&CONTEXT).chain(&TESTING).collect(),
         }
     }
 }
@@ -78,7 +80,7 @@ mod tests {
         let mut all = names(ToolSet::All);
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 32);
+        assert_eq!(all.len(), 38);
         let extract = ToolSet::Core.tools().into_iter().find(|spec| spec.name == "browser_extract").unwrap();
         let example = extract.arguments[0].about.split_once("such as ").unwrap().1;
         let schema: Value = serde_json::from_str(example).unwrap();
