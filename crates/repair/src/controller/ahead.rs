@@ -40,7 +40,7 @@ pub(super) struct StreamedPrefix {
     /// The next step waits for the whole plan, and so do those behind it.
     is_held: bool,
     /// That step, until its targets were waited for.
-    awaited: Option<BoundStep>,
+    awaited: Option<Box<BoundStep>>,
 }
 
 impl StreamedPrefix {
@@ -139,7 +139,7 @@ impl<S: Seams> Controller<S> {
         };
         if !may || is_judged_later || bound.as_ref().is_none_or(waits) {
             ahead.is_held = true;
-            ahead.awaited = bound;
+            ahead.awaited = bound.map(Box::new);
             return Ok(());
         }
         self.in_time(run)?;
