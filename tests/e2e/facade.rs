@@ -224,6 +224,23 @@ async fn one_act_presses_nothing_else_and_a_plan_reports_what_it_pressed() -> Re
     Ok(())
 }
 
+#[tokio::test]
+async fn the_field_of_one_act_keeps_the_focus_for_the_next() -> Result<()> {
+    const SEARCH: &str = "<title>none</title><label>Search <input id=q \
+        onkeydown=\"if (event.key === 'Enter') document.title = this.value\"></label>";
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("search.html");
+    std::fs::write(&file, SEARCH)?;
+    let policy = Policy::default().opening_pages(folder.path().display().to_string());
+    let mut agent = Agent::builder().policy(policy).build().await?;
+    agent.open(&format!("file://{}", file.display())).await?;
+    agent.act(SetValue::at(Locator::role(Role::TextBox, "Search"), "mugs")).await?;
+    agent.act(Press::keys("Enter")).await?;
+    assert_eq!(agent.observe(Scope::View).await?.title, "mugs");
+    agent.close().await?;
+    Ok(())
+}
+
 #[test]
 fn a_run_that_is_repaired_fits_on_the_stack_of_a_worker_with_room_to_spare() -> Result<()> {
     // Workers of tokio have 2 MiB; a build without optimisation takes the most.

@@ -252,6 +252,14 @@ fn a_banner_about_cookies_is_refused_and_an_offer_is_not_declined() -> Result<()
         <button onclick=\"did('accepted')\">Accept all</button>\
         <button onclick=\"document.getElementById('cookie-consent').remove(), did('refused')\">Reject all</button></div>";
     only_helps("dismiss", PAGE, &button("Continue"), &click(), &["refused", "continue"])?;
+    // One that covers a part of the view, and has no marks but its words.
+    const BANNER: &str = "<button onclick=\"did('continue')\">Continue</button>\
+        <div id=b role=dialog aria-label=Cookies \
+        style='position: fixed; left: 0; right: 0; top: 0; height: 200px; background: #ccc; z-index: 9'>\
+        We value your privacy <button onclick=\"did('accepted')\">Accept all</button>\
+        <button onclick=\"b.remove(), did('refused')\">Reject all</button> \
+        <button onclick=\"did('managed')\">Manage</button></div>";
+    only_helps("dismiss", BANNER, &button("Continue"), &click(), &["refused", "continue"])?;
     const OFFER: &str = "<button onclick=\"did('continue')\">Continue</button>\
         <div style='position: fixed; inset: 0; background: #ccc; z-index: 9'><p>An offer for your house.</p>\
         <button onclick=\"did('accepted')\">Accept</button><button onclick=\"did('declined')\">Decline</button></div>";

@@ -12,7 +12,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::response::Html;
-use axum::routing::get;
+use axum::routing::{any, get};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cuebook::cdp::protocol::browser_protocol::target::CreateTargetParams;
@@ -305,7 +305,8 @@ async fn leaks(browser: Arc<Browser>, origin: &str, numbers: Vec<usize>) -> Resu
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_page_repeats_of_a_secret_leaves_the_process_nowhere() -> Result<()> {
     let serve = |Path(number): Path<usize>| async move { Html(page(number).unwrap_or_default()) };
-    let router = Router::new().route("/{number}", get(serve)).fallback(|| async { "" });
+    let router =
+        Router::new().route("/{number}", get(serve)).route("/x", any(|| async { "" })).fallback(|| async { "" });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let origin = format!("http://{}", listener.local_addr()?);
     tokio::spawn(async move { axum::serve(listener, router).await });

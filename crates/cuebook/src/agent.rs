@@ -327,7 +327,7 @@ impl Agent {
 
     async fn work(&mut self, work: Work, observed: Option<Box<Observation>>, is_alone: bool) -> RunReport {
         match self.request(work) {
-            Ok(request) => self.perform(RunRequest { observed, ..request }, is_alone).await,
+            Ok(request) => self.perform(RunRequest { observed, goes_on: is_alone, ..request }, is_alone).await,
             Err(error) => self.ended(RunReport::without_run(
                 RunResult::Error,
                 Some(RunError::new(ErrorCode::NoRandomness, error.to_string())),

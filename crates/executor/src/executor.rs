@@ -342,11 +342,13 @@ impl Executor for LiveExecutor {
         Ok(())
     }
 
-    async fn finish(&mut self, page: &PageId, deadline: Deadline) -> Result<Finished, ExecutorError> {
+    async fn finish(&mut self, page: &PageId, goes_on: bool, deadline: Deadline) -> Result<Finished, ExecutorError> {
         let until = deadline.within(Instant::now(), self.options.step_timeout).instant();
         let target = TargetId::from(page.as_str());
         let mut finished = Finished::default();
-        self.leave_field(&target, until).await;
+        if !goes_on {
+            self.leave_field(&target, until).await;
+        }
         if let Some((network, page)) = self.traffic.get_mut(&target).zip(self.browser.page(&target)) {
             let mut open = network.of_run(&page).open();
             while open.is_some() && Instant::now() < until {

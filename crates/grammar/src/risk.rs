@@ -77,14 +77,52 @@ impl RiskClass {
 /// Returns the risk of an action on these targets of a page, the main one first.
 #[must_use]
 pub fn of(action: &Action, targets: &[&Candidate], page: &Observation) -> RiskClass {
-    let target = targets.first().copied();
-    let in_wall = target.filter(|_| page.sketch.challenge == Some(Challenge::CookieWall));
-    match in_wall.filter(|target| clicks(action, target)) {
-        Some(target) if words::agrees(&target.name) => of_action(action, targets, page).max(RiskClass::Send),
+    let is_wall = page.sketch.challenge == Some(Challenge::CookieWall);
+    match targets.first().filter(|target| clicks(action, target)) {
+        Some(target) if is_wall && words::agrees(&target.name) => of_action(action, targets, page).max(RiskClass::Send),
         // What would be grave elsewhere, such as `Reject all`, is what a person without an opinion wants here.
-        Some(target) if words::refuses(&target.name) => of_structure(target),
+        Some(target) if (is_wall || is_of_cookies(target)) && words::refuses(&target.name) => of_structure(target),
         _ => of_action(action, targets, page),
     }
+}
+
+/// Parts of the names of widgets that ask for consent to cookies, and the word itself where it is another one.
+const COOKIES: [&str; 24] = [
+    "cookie",
+    "onetrust",
+    "didomi",
+    "usercentrics",
+    "qc-cmp",
+    "cmpbox",
+    "fc-consent",
+    "sp_message",
+    "gdpr",
+    "dsgvo",
+    "rgpd",
+    "kakor",
+    "evästee",
+    "informasjonskaps",
+    "sütik",
+    "çerez",
+    "ciastecz",
+    "クッキー",
+    "쿠키",
+    "คุกกี้",
+    "עוגיות",
+    "ملفات تعريف",
+    "कुकी",
+    "куки",
+];
+
+/// Returns `true` for what lies in a box whose markup is named for cookies, or in a dialog that asks about them. Not for
+/// what stands below such a heading: that page may be about them.
+fn is_of_cookies(target: &Candidate) -> bool {
+    let says = |text: &str| {
+        let text = text.to_lowercase();
+        COOKIES.iter().any(|part| text.contains(part))
+    };
+    let path = &target.fingerprint.path;
+    says(path) || (path.contains("dialog") && target.surroundings.as_deref().is_some_and(says))
 }
 
 /// Returns the reason for the risk of an action on a target, in words that follow "counts as money": `for its name`.

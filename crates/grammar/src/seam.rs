@@ -563,10 +563,12 @@ pub trait Executor: Send {
     }
 
     /// Before a run ends well: what its steps entered is compared once more, and their requests that change something, and
-    /// their downloads, are waited for.
+    /// their downloads, are waited for. Unless the run `goes_on`, with the next call of a session, the field that was
+    /// entered last is left first, as a person does who is done.
     fn finish(
         &mut self,
         _page: &PageId,
+        _goes_on: bool,
         _deadline: Deadline,
     ) -> impl Future<Output = Result<Finished, Self::Error>> + Send {
         async { Ok(Finished::default()) }

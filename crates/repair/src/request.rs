@@ -77,6 +77,8 @@ pub struct RunRequest {
     pub opening: Option<PlanDraft>,
     /// The tab to work in.
     pub page: PageId,
+    /// More work may follow on the page as it is left: the field that was entered last keeps the focus.
+    pub goes_on: bool,
     /// The policy that says which actions are allowed.
     pub policy: Policy,
     /// How a page is shown to the planner.
@@ -107,6 +109,7 @@ impl RunRequest {
             start_url: None,
             opening: None,
             page,
+            goes_on: false,
             policy,
             sight: Sight::default(),
             plan_file: None,

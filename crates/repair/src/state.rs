@@ -141,7 +141,7 @@ impl RunState {
     /// Goes on with other work as a run of its own would begin: with whole budgets, and nothing of the history of the
     /// planner. What was read, and from where, stays known, as do the numbers of steps, plans and calls.
     pub(crate) fn go_on_with(&mut self, work: Work, budgets: &Budgets) {
-        let request = RunRequest { work, page: self.page.clone(), ..self.request.clone() };
+        let request = RunRequest { work, page: self.page.clone(), goes_on: true, ..self.request.clone() };
         *self = Self {
             url: self.url.take(),
             next_index: self.next_index,

@@ -1,7 +1,7 @@
 // @ts-check
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
-import { act, attr, blurOf, isConnected, matches, queryWithin, rootElement } from "./reads.js";
+import { act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement } from "./reads.js";
 import { activeElement, describe, element, fieldOf, frame, originOf } from "./common.js";
 import { findAbout } from "./meant.js";
 
@@ -29,7 +29,7 @@ act.keep = (id) => {
   enteredAt = performance.now();
   const name = cb.nameOf(field);
   const about = { key: cb.meaningOf(field).key };
-  kept.set(cb.idOf(field), { role, name, about, value, around: lettersAround(field) });
+  kept.set(cb.idOf(field), { role, calledThen: name, about, value, around: lettersAround(field) });
   const called = `${role || describe(field)} ${JSON.stringify(cb.cut(name, 100))}`;
   return {
     id: cb.idOf(field),
@@ -39,7 +39,8 @@ act.keep = (id) => {
     suggests: suggests(field),
   };
 };
-const lettersOf = (text) => (text.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]/gu) ?? []).join("");
+const normalize = method(String.prototype, "normalize");
+const lettersOf = (text) => (normalize(text, "NFKC").toLowerCase().match(/[\p{L}\p{N}]/gu) ?? []).join("");
 /** What stands around a field, such as the tags or recipients that it collects. */
 const lettersAround = (field) => {
   let around = field;
@@ -55,9 +56,9 @@ const isPassedOn = (field, now) => {
   return lettersAround(field).split(wanted).length > around.split(wanted).length;
 };
 /** The field that text is being entered in, and what stood around it before. */
-let entering = { id: 0, around: "" };
+let entering = { field: 0, around: "" };
 export const noteAround = (field) => {
-  entering = { id: cb.idOf(field), around: lettersAround(field) };
+  entering = { field: cb.idOf(field), around: lettersAround(field) };
 };
 /**
  * What is left in a field of the text that was to be its value, if it has passed on the beginning of that, such as the
@@ -65,7 +66,7 @@ export const noteAround = (field) => {
  */
 act.leftOf = (id, wanted) => {
   const field = element(id);
-  const value = field && entering.id === id ? cb.valueOf(field) : undefined;
+  const value = field && entering.field === id ? cb.valueOf(field) : undefined;
   if (value === undefined) return null;
   const [whole, rest] = [lettersOf(wanted), lettersOf(value)];
   const passed = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : "";
@@ -81,7 +82,7 @@ act.holdings = (ids) =>
   ids.map((id) => {
     const own = element(id);
     // A field that is called otherwise was put to use for another row.
-    const isOwn = own && isConnected(own) && cb.nameOf(own) === (kept.get(id)?.name ?? "");
+    const isOwn = own && isConnected(own) && cb.nameOf(own) === (kept.get(id)?.calledThen ?? "");
     const field = isOwn ? own : standIn(id);
     const value = field ? heldIn(field) : null;
     const isGone = value === null || isPassedOn(field, value);

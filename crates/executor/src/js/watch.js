@@ -127,11 +127,13 @@ const startWatch = (spec) => {
     scroll: [globalThis.scrollX, globalThis.scrollY],
     focus: activeElement(),
     main: spec.main ? element(spec.main) : null,
+    /** What the step is about: its target, else what has the focus, such as the field that keys go to. */
+    held: spec.main ? element(spec.main) : activeElement(),
     state: null,
     url: location.href,
     title: titleOf(document),
   };
-  watch.state = stateOf(watch.main);
+  watch.state = stateOf(watch.held);
   const snap = () => {
     const begun = performance.now();
     const targets = cb.once(() => sampleTargets(watch));
@@ -180,7 +182,7 @@ const startWatch = (spec) => {
       watch.summary.hasEffect() ||
       moved ||
       (focused !== null && !focused.isGiven) ||
-      stateOf(watch.main) !== watch.state ||
+      stateOf(watch.held) !== watch.state ||
       location.href !== watch.url ||
       titleOf(document) !== watch.title
     );

@@ -14,7 +14,7 @@ use crate::lab::{Lab, Labs, css_of, failed, lab, lab_with, soon, succeeded};
 
 async fn finish(lab: &mut Lab) -> Finished {
     let page = lab.page.clone();
-    lab.executor.finish(&page, Deadline::at(soon())).await.unwrap()
+    lab.executor.finish(&page, false, Deadline::at(soon())).await.unwrap()
 }
 
 async fn end(lab: &mut Lab) -> Option<Box<StepFailure>> {
@@ -104,7 +104,7 @@ async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
     lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
     let tab = lab.page.clone();
     let soon = Deadline::after(std::time::Instant::now(), std::time::Duration::from_millis(300));
-    let failure = lab.executor.finish(&tab, soon).await.unwrap().against.unwrap();
+    let failure = lab.executor.finish(&tab, false, soon).await.unwrap().against.unwrap();
     assert_eq!(failure.cause, Cause::EffectPending);
     assert!(failure.message.starts_with("POST /never, which `click css=\"#go\"` sent"), "{}", failure.message);
 }
@@ -330,7 +330,7 @@ async fn a_run_does_not_end_well_while_a_download_is_under_way() {
     succeeded(lab.click("#go").await);
     let tab = lab.page.clone();
     let soon = Deadline::after(std::time::Instant::now(), std::time::Duration::from_millis(300));
-    let ended = lab.executor.finish(&tab, soon).await.unwrap();
+    let ended = lab.executor.finish(&tab, false, soon).await.unwrap();
     let failure = ended.against.unwrap();
     assert_eq!(failure.cause, Cause::EffectPending);
     assert!(failure.message.contains("slow.bin"), "{}", failure.message);
@@ -460,4 +460,14 @@ async fn what_becomes_true_was_not_before() {
     let failure = failed(lab.step(button, step(json!({"type": "click", "targetRef": "b"}))).await);
     assert_eq!(failure.cause, Cause::PostconditionFailed);
     assert!(failure.message.ends_with("from the beginning"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn keys_for_what_has_the_focus_are_the_runs_own() {
+    let mut lab = lab(&[("/", "<input id=it value=Ulm>")]).await;
+    succeeded(lab.step(it(), json!({"type": "type", "targetRef": "it", "text": "Rome"})).await);
+    let press = json!({"type": "press", "keys": "Backspace", "post": [{"kind": "anyEffect"}]});
+    succeeded(lab.step(json!({}), press).await);
+    assert_eq!(end(&mut lab).await, None, "what the keys left is what the run entered");
+    assert_eq!(lab.eval("it.value").await, "UlmRom");
 }

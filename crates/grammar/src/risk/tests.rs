@@ -123,6 +123,25 @@ fn risk(lines: &str, change: impl FnOnce(&mut Candidate), action: Value) -> Risk
     of(&action, &targets.collect::<Vec<_>>(), &page)
 }
 
+#[test]
+fn what_refuses_cookies_is_harmless_in_their_box_only() {
+    let of = |name: &str, path: &str, surroundings: Option<&str>| {
+        let change = |it: &mut Candidate| {
+            path.clone_into(&mut it.fingerprint.path);
+            it.surroundings = surroundings.map(str::to_owned);
+        };
+        risk(&format!("button \"{name}\""), change, json!({ "type": "click", "targetRef": "c1" }))
+    };
+    let (page, widget, dialog) = ("body>main>button", "body>div#onetrust-banner-sdk>button", "body>div[dialog]>button");
+    assert_eq!(of("Reject all", page, None), RiskClass::Destructive);
+    assert_eq!(of("Reject all", widget, None), RiskClass::Write);
+    assert_eq!(of("Reject all", dialog, Some("Cookies: we value your privacy")), RiskClass::Write);
+    assert_eq!(of("Reject all", dialog, Some("Three applications")), RiskClass::Destructive);
+    // A heading says what a page is about, not what asks.
+    assert_eq!(of("Reject all", page, Some("Cookie recipes")), RiskClass::Destructive);
+    assert_eq!(of("Delete account", widget, None), RiskClass::Destructive);
+}
+
 /// Returns the risk of a model's press without a target on a page, and the main target that it is bound to.
 fn pressed(lines: &str, keys: &str, change: impl FnOnce(&mut [Candidate])) -> Result<(RiskClass, String), Violations> {
     let mut page = sample::page(lines);

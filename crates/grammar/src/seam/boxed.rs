@@ -143,7 +143,7 @@ boxed! {
             deadline: [] Deadline
         ) -> StepOutcome;
         fn prepare([&mut], page: [&] PageId, step: [&] BoundStep, deadline: [] Deadline) -> ();
-        fn finish([&mut], page: [&] PageId, deadline: [] Deadline) -> Finished;
+        fn finish([&mut], page: [&] PageId, goes_on: [] bool, deadline: [] Deadline) -> Finished;
     }
     BoxedActionHandler for ActionHandler: Send {
         sync fn actions() -> Vec<RegisteredAction>;

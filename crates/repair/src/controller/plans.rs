@@ -116,7 +116,7 @@ impl<S: Seams> Controller<S> {
     /// Reason against a good end of the run: a value that was lost, a request or a download that is open, a request that was
     /// refused late.
     pub(super) async fn finish(&mut self, run: &mut RunState) -> Result<Option<Box<StepFailure>>, Stop> {
-        let finishing = self.layers.executor().finish(&run.page, run.deadline);
+        let finishing = self.layers.executor().finish(&run.page, run.request.goes_on, run.deadline);
         let finished = self.interrupt.guard(finishing).await?.map_err(Stop::broken(ErrorCode::ExecutorBroken))?;
         run.ending.late = finished.late;
         Ok(finished.against.map(|mut failure| {

@@ -63,7 +63,10 @@ export const asks = (role, names) =>
   role === "dialog" || role === "alertdialog" || role === "tooltip" || names.includes("aria-modal");
 /** What the dialog around a control says, else the heading above a button. */
 export const askedAround = (run, info) => {
-  const words = (found) => cut(cb.wordsOf(found.element), 500);
+  const words = (found) => {
+    const [name, said] = [cb.nameOf(found.element), cb.wordsOf(found.element)];
+    return cut(name && !said.includes(name) ? `${name}: ${said}` : said, 500);
+  };
   if (info.asking) return readOnce(run.dialogs, info.asking, words) || undefined;
   return (info.role === "button" && info.line?.text) || undefined;
 };

@@ -497,7 +497,7 @@ impl Executor for FakeExecutor {
         std::future::pending().await
     }
 
-    async fn finish(&mut self, _: &PageId, _: Deadline) -> Result<Finished, Broken> {
+    async fn finish(&mut self, _: &PageId, _: bool, _: Deadline) -> Result<Finished, Broken> {
         let against = lock(&self.shop).speaks_against_end.take();
         let against = against.map(|cause| Box::new(StepFailure::new(Stage::Postcondition, cause, "it was dropped")));
         Ok(Finished { against, ..Finished::default() })
