@@ -13,7 +13,7 @@ use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::PageId;
 use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::ledger::downloads::Download;
-use cuebook_grammar::ledger::requests::Requests;
+use cuebook_grammar::ledger::requests::{Refused, Requests};
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
@@ -22,6 +22,7 @@ use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, Finishe
 use cuebook_grammar::secret::DigestKey;
 use cuebook_probe::{ARIA, Ask, Probe, ProbeError};
 use tracing::Instrument as _;
+use url::{Host, Url};
 
 use crate::downloads::keep;
 use crate::error::ExecutorError;
@@ -248,6 +249,22 @@ async fn is_awaited(probe: &Probe, target: &BoundTarget, until: Instant) -> bool
     }
 }
 
+/// Returns `true` if both addresses are of one host, or of hosts below the same two last labels. A server elsewhere that
+/// cannot be reached, such as one that counts visits, speaks against no run.
+fn is_of_site(url: &str, page: &str) -> bool {
+    let domain = |url: &str| {
+        let host = Url::parse(url).ok()?.host()?.to_owned();
+        Some(match host {
+            Host::Domain(name) => {
+                let labels: Vec<&str> = name.rsplit('.').take(2).collect();
+                labels.join(".")
+            }
+            address => address.to_string(),
+        })
+    };
+    domain(url) == domain(page)
+}
+
 impl Executor for LiveExecutor {
     type Error = ExecutorError;
 
@@ -358,7 +375,10 @@ impl Executor for LiveExecutor {
             let unfinished = self.finish_downloads(&page, deadline).await?;
             finished.late = self.watch.as_mut().map(Watch::take_late).unwrap_or_default();
             let requests = self.traffic.get_mut(&target).map(|network| network.of_run(&page));
-            let refused = requests.as_ref().and_then(|requests| requests.refused().first().cloned());
+            let url = page.url();
+            let speaks_against = |one: &&Refused| one.fact.status.is_some() || is_of_site(&one.fact.url, &url);
+            let refused =
+                requests.as_ref().and_then(|requests| requests.refused().iter().find(speaks_against).cloned());
             finished.late.requests = requests.map(Requests::take_late).unwrap_or_default();
             finished.against =
                 if let Some(pending) = open.map(|open| open + "; it may still take effect").or(unfinished) {

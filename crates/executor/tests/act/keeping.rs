@@ -471,3 +471,20 @@ async fn keys_for_what_has_the_focus_are_the_runs_own() {
     assert_eq!(end(&mut lab).await, None, "what the keys left is what the run entered");
     assert_eq!(lab.eval("it.value").await, "UlmRom");
 }
+
+#[tokio::test]
+async fn a_server_elsewhere_that_cannot_be_reached_speaks_against_no_run() {
+    let labs = Labs::open().await;
+    for (host, expected) in [("localhost", None), ("127.0.0.1", Some(Cause::HttpError))] {
+        // Port 9 answers nobody.
+        let page = format!(
+            "<button id=it onclick=\"fetch('http://{host}:9/count', {{ method: 'POST', mode: 'no-cors' }})\
+             .catch(() => {{ document.title = 'sent' }})\">Go</button>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.click("#it").await);
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.map(|failure| failure.cause), expected, "{host}");
+        assert_eq!(lab.eval("document.title").await, "sent");
+    }
+}
