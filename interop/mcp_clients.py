@@ -234,6 +234,7 @@ def target_of(step: dict, shown: str) -> str:
     name, _, context = rest.partition(" | ")
     if context and not name.strip():
         found = re.findall(rf"{role} \[(c\d+)\] \([^)]*{re.escape(context)}", shown)
+        found = found or re.findall(rf"^(?:row|\*) .*{re.escape(context)}.* {role} \[(c\d+)\]", shown, re.MULTILINE)
         return found[-1] if found else step["targetRef"]
     exact = re.findall(rf'{role} "({re.escape(rest)}:?)"', shown)
     begun = re.findall(rf'{role} \(?"{re.escape(rest)}(?:[^"\\]|\\.)*"\)? \[(c\d+)\]', shown)

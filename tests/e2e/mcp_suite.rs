@@ -186,7 +186,7 @@ fn observed(answer: &str) -> Result<Observation> {
                 one["context"] = json!(meant);
             }
         }
-        if let Some(one) = one {
+        for one in one.map_or_else(|| in_text(line), |one| vec![one]) {
             candidates.push(serde_json::from_value(one)?);
         }
     }
@@ -203,6 +203,29 @@ fn observed(answer: &str) -> Result<Observation> {
     };
     let texts = shown.lines().map(line).collect();
     Ok(Observation { candidates: candidates.into(), texts, ..Observation::blank(PageId::new("page"), "about:blank") })
+}
+
+/// The candidates of a line of text, with what it says as their context: `row "Anna" | button "Edit" [c4]`.
+fn in_text(line: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut said = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        if let Some(one) = candidate(&format!("- {rest}")) {
+            rest = rest.split_once(']').map_or("", |(_, after)| after);
+            found.push(one);
+        } else if let Some((words, after)) = text(rest) {
+            said.push(words);
+            rest = after.trim_start();
+        } else {
+            rest = rest.split_once(' ').map_or("", |(_, after)| after);
+        }
+    }
+    let row = json!(format!("row: {}", said.join(" ")));
+    for one in found.iter_mut().filter(|one| one["context"].is_null()) {
+        one["context"] = row.clone();
+    }
+    found
 }
 
 /// `- button "Save" [c2] (row: Anna)`, or `- textbox ("Note") [c3]`.

@@ -723,13 +723,13 @@ pub(super) const fn description(kind: ActionKind) -> &'static str {
         Kind::WaitFor => "Wait until a condition holds",
         Kind::WaitForIdle => "Wait until the page is quiet",
         Kind::Scroll => "Scroll the page, or a target into view",
-        Kind::ScrollUntil => "Scroll on, as far as there is more, until a text is there or a condition holds",
+        Kind::ScrollUntil => "Scroll until a text is there or a condition holds",
         Kind::SwitchTab => "Make another tab the current one",
         Kind::CloseTab => "Close a tab",
         Kind::Click => "Click a target",
         Kind::Clear => "Empty a field",
         Kind::SelectText => "Select the text of a target",
-        Kind::Type => "Type text into a field, after what is there",
+        Kind::Type => "Add text to a field",
         Kind::SetValue => "Replace the value of a field",
         Kind::Press => "Press a key or chord",
         Kind::Select => "Choose an option",
@@ -744,8 +744,7 @@ pub(super) const fn description(kind: ActionKind) -> &'static str {
         Kind::DragPoints => "Drag from a point of the picture to another",
         Kind::LongPressPoint => "Press and hold at a point of the picture",
         Kind::Extract => {
-            "Read something out of the page; the fields of a schema are named as the page names them, `tags[]` for a list \
-             and `rows[].price` for a column of one"
+            "Read the page; fields of a schema are named as the page names them: `tags[]` a list, `rows[].price` a column"
         }
         Kind::Snapshot => "Look at the page again",
         Kind::Screenshot => "Take a picture",

@@ -27,7 +27,7 @@ use crate::plan::Violation;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::record::{CaseRun, Failure};
-use crate::render::{self, Overflow, TextOptions};
+use crate::render::{self, Overflow, Standing, TextOptions};
 use crate::risk::RiskClass;
 use crate::role::Role;
 use crate::seam::{Exemplar, HistoryEntry, PlanRequest, Stuck};
@@ -329,7 +329,7 @@ impl PlannerInput {
 
 impl PlannerPage {
     fn of(observation: &Observation) -> Self {
-        let options = TextOptions { overflow: Overflow::Brief, ..TextOptions::default() };
+        let options = TextOptions { overflow: Overflow::Brief, standing: Standing::OwnLine, ..TextOptions::default() };
         let origin = url::Url::parse(&observation.url).map(|url| url.origin().ascii_serialization());
         Self {
             url: observation.url.clone(),

@@ -38,15 +38,15 @@ pub fn changes(former: &Observation, now: &Observation, options: &TextOptions) -
         (Some(modal), None) => news.push(format!("modal {} is closed", quoted(modal, 120))),
         _ => {}
     }
-    let read: HashSet<String> = former.texts.iter().map(reading::written).collect();
-    let fresh = now.texts.iter().filter(|line| !reading::is_said_above(line, now)).map(reading::written);
+    let read: HashSet<String> = former.texts.iter().map(reading::plain).collect();
+    let fresh = now.texts.iter().filter(|line| !reading::is_said_above(line, now)).map(reading::plain);
     let writer = Writer::new(now, options).unmarked();
     // What the page made of what was there is first: what came may be more than the budget has room for.
     news.extend(marked(&writer, now, &changes.changed, '~'));
     news.extend(fresh.filter(|line| !read.contains(line)).map(|line| format!("+ {line}")));
     news.extend(marked(&writer, now, &changes.came, '+'));
     news.extend(marked(&writer, now, &changes.went, '-'));
-    let still: HashSet<String> = now.texts.iter().map(reading::written).collect();
+    let still: HashSet<String> = now.texts.iter().map(reading::plain).collect();
     match read.iter().filter(|line| !still.contains(*line)).count() {
         0 => {}
         1 => news.push("- 1 line of text".to_owned()),

@@ -20,6 +20,8 @@ pub(super) enum Context {
     Same,
     /// By the candidate near it whose name it begins with.
     Of(CandidateId),
+    /// Not at all: the line that it stands in says it.
+    Unsaid,
 }
 
 /// Writes candidates of one observation.
@@ -45,7 +47,12 @@ impl<'a> Writer<'a> {
 
     /// One candidate on one line.
     pub(super) fn line(&self, candidate: &Candidate, context: Context) -> String {
-        let mut out = format!("- {}", self.head(candidate, context));
+        format!("- {}", self.words(candidate, context))
+    }
+
+    /// One candidate, as its line has it after the dash.
+    pub(super) fn words(&self, candidate: &Candidate, context: Context) -> String {
+        let mut out = self.head(candidate, context);
         if let Some(value) = value(candidate, 80) {
             let _ = write!(out, " value={value}");
         }
@@ -71,6 +78,7 @@ impl<'a> Writer<'a> {
                     let _ = write!(out, " ({})", quoted(context, 120).trim_matches('"'));
                 }
                 Context::Same => out.push_str(" (same)"),
+                Context::Unsaid => {}
                 Context::Of(id) => {
                     let kind = context.split_once(": ").map_or(context, |(kind, _)| kind);
                     let _ = write!(out, " ({} of {id})", quoted(kind, 40).trim_matches('"'));

@@ -25,7 +25,7 @@ pub use delta::{changes, delta};
 pub(crate) use escape::shortened;
 pub use escape::{counted, cut, excerpt, is_disruptive, json_line, one_line, quoted};
 pub use json::{fit, json};
-pub use options::{Boxes, Overflow, TextOptions};
+pub use options::{Boxes, Overflow, Standing, TextOptions};
 pub use question::{question, question_of_request};
 pub use sources::with_sources;
 pub use text::text;

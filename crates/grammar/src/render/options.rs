@@ -21,6 +21,17 @@ pub enum Overflow {
     Brief,
 }
 
+/// Place of a candidate that stands in a line of the page's text, such as a button in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It is written there, `row "Anna" | button "Edit" [c4]`, which takes half the tokens. One with options has its own
+    /// line all the same.
+    #[default]
+    InText,
+    /// It has a line of its own, and its id marks where it stands: for programs that read one candidate a line.
+    OwnLine,
+}
+
 /// How an observation is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
@@ -30,6 +41,8 @@ pub struct TextOptions {
     pub overflow: Overflow,
     /// Handling of boxes in the rendering.
     pub boxes: Boxes,
+    /// Place of candidates that stand in text.
+    pub standing: Standing,
     /// The longest list of options that is written whole; of a longer one, the first 12 are written.
     pub options: usize,
     /// Upper bound of the budget's tokens that the page's text may use.
@@ -44,6 +57,7 @@ impl TextOptions {
         budget: usize::MAX,
         overflow: Overflow::LeftOut,
         boxes: Boxes::Omitted,
+        standing: Standing::InText,
         options: 12,
         text: usize::MAX,
         is_titled: true,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::candidate::Placement;
+use crate::id::CandidateId;
 use crate::observation::{Observation, TextKind, TextLine, TextPart};
 
 use super::escape::quoted;
@@ -12,8 +13,9 @@ pub(super) const LIVE: usize = 6;
 /// The most characters that are written of one part of a line.
 const PART: usize = 600;
 
-/// One line: `row "Invoice 7" | "€ 30.00" | [c4]`. Cells are divided by `|`, a candidate stands by its id.
-pub(super) fn written(line: &TextLine) -> String {
+/// One line: `row "Invoice 7" | "€ 30.00" | [c4]`. Cells are divided by `|`; a candidate stands by what `inline` writes
+/// of it, else by its id.
+pub(super) fn written(line: &TextLine, mut inline: impl FnMut(CandidateId) -> Option<String>) -> String {
     let mut out = match line.kind {
         TextKind::Heading => format!("- h{}", line.level),
         TextKind::Item => "*".to_owned(),
@@ -35,7 +37,10 @@ pub(super) fn written(line: &TextLine) -> String {
                     write!(out, "{}", quoted(text, PART))
                 }
                 TextPart::Image(text) => write!(out, "(picture {})", quoted(text, 120)),
-                TextPart::Candidate(id) => write!(out, "[{id}]"),
+                TextPart::Candidate(id) => match inline(*id) {
+                    Some(candidate) => write!(out, "{candidate}"),
+                    None => write!(out, "[{id}]"),
+                },
             };
         }
     }
@@ -43,6 +48,11 @@ pub(super) fn written(line: &TextLine) -> String {
         let _ = write!(out, " ({more} more characters)");
     }
     out
+}
+
+/// One line in which each candidate stands by its id.
+pub(super) fn plain(line: &TextLine) -> String {
+    written(line, |_| None)
 }
 
 /// Returns `true` if a line only repeats text that stands above the candidates.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Boxes, Overflow, TextOptions, changes, delta, estimate_tokens, json as to_json, question, text, yaml};
+use super::{
+    Boxes, Overflow, Standing, TextOptions, changes, delta, estimate_tokens, json as to_json, question, text, yaml,
+};
 use crate::id::{CandidateId, ObservationId, PageId};
 use crate::observation::{Delta, LiveText, Observation};
 use crate::sample;
@@ -140,6 +142,63 @@ fn what_a_page_is_stands_above_its_text() {
     let line = json!({ "kind": "text", "cells": [[{ "text": "Hello" }]], "frame": 0, "placement": "inView" });
     page.texts = vec![serde_json::from_value(line).unwrap()].into();
     assert_eq!(said(&page), ["kind \"product\\n- button\"", "about \"A pencil\""]);
+}
+
+/// A row with two buttons, a list and a button that is off view; an item with a link.
+fn table() -> Observation {
+    let mut page = serde_json::to_value(Observation::blank(PageId::new("tab"), "https://shop.test/")).unwrap();
+    page["candidates"] = json!([
+        candidate(1, "button", "Edit", &json!({ "context": "row: Anna" })),
+        candidate(2, "button", "Drop", &json!({ "context": "table: Users", "states": { "disabled": true } })),
+        candidate(3, "combobox", "Size", &json!({ "control": "select", "options": [{ "value": "s", "label": "S" }] })),
+        candidate(4, "button", "Far", &json!({ "placement": "offView" })),
+        candidate(5, "link", "Terms", &json!({})),
+    ]);
+    page["texts"] = json!([
+        { "kind": "row", "before": "c1", "placement": "inView", "frame": 0, "cells": [
+            [{ "text": "Anna" }],
+            [{ "candidate": "c1" }, { "candidate": "c2" }, { "candidate": "c2" }],
+            [{ "candidate": "c3" }, { "candidate": "c4" }]
+        ] },
+        { "kind": "item", "before": "c5", "placement": "inView", "frame": 0,
+          "cells": [[{ "text": "By the" }, { "candidate": "c5" }, { "candidate": "c99" }]] },
+    ]);
+    serde_json::from_value(page).unwrap()
+}
+
+#[test]
+fn what_stands_in_a_row_or_a_sentence_is_written_there() {
+    let lines =
+        |options: &TextOptions| -> Vec<String> { text(&table(), options).lines().skip(1).map(str::to_owned).collect() };
+    let inline = lines(&TextOptions::default());
+    let row = r#"row "Anna" | button "Edit" [c1] button "Drop" [c2] (table: Users) [disabled] [c2] | [c3] button "Far" [c4] [off view]"#;
+    let own = r#"- combobox "Size" [c3] options="S""#;
+    assert_eq!(inline, [row, own, r#"* "By the" link "Terms" [c5] [c99]"#]);
+    let own = lines(&TextOptions { standing: Standing::OwnLine, ..TextOptions::default() });
+    let begins = [
+        r#"row "Anna" | [c1] [c2] [c2] | [c3] [c4]"#,
+        r#"- button "Edit" [c1] (row: Anna)"#,
+        r#"- button "Drop" [c2]"#,
+        r#"- combobox "Size" [c3]"#,
+        "# off view",
+        r#"- button "Far" [c4]"#,
+        "# in view",
+        r#"* "By the" [c5] [c99]"#,
+        r#"- link "Terms" [c5]"#,
+    ];
+    assert!(
+        own.len() == begins.len() && own.iter().zip(begins).all(|(line, begin)| line.starts_with(begin)),
+        "{own:#?}"
+    );
+}
+
+#[test]
+fn a_candidate_whose_row_is_not_read_has_its_own_line() {
+    let said = text(&table(), &TextOptions { text: 0, ..TextOptions::default() });
+    assert!(said.contains("\n- button \"Edit\" [c1]") && !said.contains("row \"Anna\""), "{said}");
+    let brief = TextOptions { budget: 40, text: 40, overflow: Overflow::Brief, ..TextOptions::default() };
+    let said = text(&table(), &brief);
+    assert!((1..=5).all(|id| said.matches(&format!("\" [c{id}]")).count() == 1), "{said}");
 }
 
 #[test]

@@ -1,20 +1,21 @@
 //! An observation as indented lines, within a budget: `- button "Submit" [c2]`.
 //!
 //! Every token is paid for at each step of a model, so nothing is said twice: a line goes in by one space where
-//! it stands deeper than the one before, `(same)` stands for the context of the line before, `(row of c7)` for
-//! one that begins with a name that stands nearby, and a heading that is the name of a candidate is left to it.
+//! it stands deeper than the one before, a button in a row is written in that row, `(same)` stands for the context of
+//! the line before, `(row of c7)` for one that begins with a name that stands nearby, and a heading that is the name of
+//! a candidate is left to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::candidate::Placement;
+use crate::candidate::{Candidate, Placement};
 use crate::id::CandidateId;
 use crate::observation::{Challenge, Observation, Pane, Scope, TextKind, TextLine, TextPart};
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
 use super::line::{Context, Writer, brief, frame_title, left_out, named_by, place_line};
-use super::options::{Overflow, TextOptions};
+use super::options::{Overflow, Standing, TextOptions};
 use super::reading;
 
 /// Tokens that the last line may take.
@@ -28,23 +29,26 @@ const FOOTER: usize = 50;
 pub fn text(observation: &Observation, options: &TextOptions) -> String {
     let header = header(observation, options);
     let writer = Writer::new(observation, options);
+    let places: Places = observation.candidates.iter().enumerate().map(|(index, one)| (one.id, index)).collect();
+    let homes = homes(observation, options, &places);
+    let in_full = |(candidate, home): (&Candidate, &Option<usize>)| {
+        let home = home.and_then(|at| observation.texts.get(at));
+        writer.line(candidate, home.map_or(Context::InWords, |line| context_in(line, candidate)))
+    };
     let sheet = Sheet {
         observation,
         options,
         writer: &writer,
-        lines: observation.candidates.iter().map(|c| writer.line(c, Context::InWords)).collect(),
-        texts: observation.texts.iter().map(reading::written).collect(),
+        lines: observation.candidates.iter().zip(&homes).map(in_full).collect(),
+        places,
+        homes,
     };
     let cost = |line: &String| estimate_tokens(line) + 1;
     let costs: Vec<usize> = sheet.lines.iter().map(cost).collect();
     // What stands above is not paid for twice: it is left out for nothing.
     let repeats = |line: &TextLine| reading::is_said_above(line, observation);
-    let text_costs: Vec<usize> = observation
-        .texts
-        .iter()
-        .zip(&sheet.texts)
-        .map(|(line, text)| if repeats(line) { 0 } else { cost(text) })
-        .collect();
+    let text_cost = |line: &TextLine| if repeats(line) { 0 } else { cost(&reading::plain(line)) };
+    let text_costs: Vec<usize> = observation.texts.iter().map(text_cost).collect();
     let room = options.budget.saturating_sub(estimate_tokens(&header) + FOOTER);
     within(options.budget, room, |room| {
         let for_text = room.saturating_sub(costs.iter().sum()).max(room / 2).min(options.text);
@@ -55,6 +59,9 @@ pub fn text(observation: &Observation, options: &TextOptions) -> String {
     })
 }
 
+/// Candidates by id.
+type Places = BTreeMap<CandidateId, usize>;
+
 /// Content below the header, with each line as it would be written.
 struct Sheet<'a> {
     observation: &'a Observation,
@@ -62,8 +69,42 @@ struct Sheet<'a> {
     writer: &'a Writer<'a>,
     /// The candidates, each in full.
     lines: Vec<String>,
-    /// The lines of text.
-    texts: Vec<String>,
+    places: Places,
+    /// The line of text that each candidate is written in, if that is read.
+    homes: Vec<Option<usize>>,
+}
+
+/// The line of text in which each candidate can be written: the first that holds it where it is seen. One with options
+/// takes a line of its own, and so does each where the options say so.
+fn homes(observation: &Observation, options: &TextOptions, places: &Places) -> Vec<Option<usize>> {
+    let Observation { candidates, texts, .. } = observation;
+    let mut homes = vec![None; candidates.len()];
+    if options.standing == Standing::OwnLine {
+        return homes;
+    }
+    for (at, line) in texts.iter().enumerate() {
+        for part in line.cells.iter().flatten() {
+            let TextPart::Candidate(id) = part else { continue };
+            let Some(index) = places.get(id).copied() else { continue };
+            let Some((candidate, home)) = candidates.get(index).zip(homes.get_mut(index)) else { continue };
+            let is_seen_less = (line.placement, candidate.placement) == (Placement::InView, Placement::OffView);
+            let is_there = candidate.frame == line.frame && (candidate.placement == line.placement || is_seen_less);
+            if is_there && candidate.options.is_empty() {
+                home.get_or_insert(at);
+            }
+        }
+    }
+    homes
+}
+
+/// The context of a candidate within a line that says it, if it is that of the line.
+fn context_in(line: &TextLine, candidate: &Candidate) -> Context {
+    let is_of_line = candidate.context.as_deref().is_some_and(|context| match line.kind {
+        TextKind::Row => context.starts_with("row: "),
+        TextKind::Item => context.starts_with("item: "),
+        TextKind::Heading | TextKind::Text => false,
+    });
+    if is_of_line { Context::Unsaid } else { Context::InWords }
 }
 
 /// A line of the text form, by index.
@@ -77,9 +118,7 @@ impl Sheet<'_> {
     /// Candidates and texts in the order of reading, by frame.
     fn order(&self) -> Vec<(u32, Placement, Item)> {
         let Observation { candidates, texts, .. } = self.observation;
-        let places: BTreeMap<CandidateId, usize> =
-            candidates.iter().enumerate().map(|(index, candidate)| (candidate.id, index)).collect();
-        let place = |line: &TextLine| line.before.and_then(|id| places.get(&id)).copied().unwrap_or(usize::MAX);
+        let place = |line: &TextLine| line.before.and_then(|id| self.places.get(&id)).copied().unwrap_or(usize::MAX);
         let mut items: Vec<(u32, usize, bool, Placement, Item)> = candidates
             .iter()
             .enumerate()
@@ -105,11 +144,18 @@ impl Sheet<'_> {
             let line = observation.texts.get(at);
             texts.get(at) == Some(&true) && !line.is_some_and(|line| reading::is_said_above(line, observation))
         };
+        let is_at_home = |index: usize, at: usize| self.homes.get(index) == Some(&Some(at));
+        let has_home = |index: usize| self.homes.get(index).copied().flatten().is_some_and(is_read);
+        let words = |index: usize| match (self.lines.get(index), observation.candidates.get(index)) {
+            (Some(whole), _) if is_kept(index) => Some(whole.trim_start_matches("- ").to_owned()),
+            (_, Some(candidate)) if is_brief(index) => Some(brief(candidate).trim_start_matches("- ").to_owned()),
+            _ => None,
+        };
         let mut indent = 0;
         let mut context = None;
         for (in_frame, placed, item) in self.order() {
             let is_written = match item {
-                Item::Candidate(index) => is_kept(index) || is_brief(index),
+                Item::Candidate(index) => (is_kept(index) || is_brief(index)) && !has_home(index),
                 Item::Text(at) => is_read(at),
             };
             if !is_written {
@@ -128,7 +174,14 @@ impl Sheet<'_> {
             let index = match item {
                 Item::Candidate(index) => index,
                 Item::Text(at) => {
-                    let line = self.texts.get(at).map(String::as_str).unwrap_or_default();
+                    let Some(line) = observation.texts.get(at) else { continue };
+                    let mut written = BTreeSet::new();
+                    let line = reading::written(line, |id| {
+                        let index = *self.places.get(&id)?;
+                        let words = words(index).filter(|_| is_at_home(index, at) && written.insert(id))?;
+                        let is_off = observation.candidates.get(index)?.placement != placement;
+                        Some(words + if is_off { " [off view]" } else { "" })
+                    });
                     let _ = writeln!(out, "{}{line}", if frame == 0 { "" } else { " " });
                     continue;
                 }

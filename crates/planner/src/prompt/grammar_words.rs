@@ -2,7 +2,7 @@
 //!
 //! Invariant: it contains no text of a page, even if the grammar does.
 
-use cuebook_decoding::ir::{Document, Member, Node, Presence, Text, Union};
+use cuebook_decoding::ir::{Document, Member, Node, Presence, Text, Union, Variant};
 
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::render::one_line;
@@ -10,22 +10,67 @@ use cuebook_grammar::render::one_line;
 /// The members that every step may have besides its parameters.
 const COMMON: [&str; 6] = ["pre", "post", "timeoutMs", "explanation", "estimatedRisk", "confidence"];
 
-/// The actions, one per line, with parameters and purpose. Those that only the last step may be are marked.
+/// Steps whose name and parameters say what they do.
+const SELF_EVIDENT: [&str; 24] = [
+    "navigate",
+    "goBack",
+    "reload",
+    "waitFor",
+    "scroll",
+    "click",
+    "clear",
+    "press",
+    "select",
+    "hover",
+    "focus",
+    "dragTo",
+    "longPress",
+    "check",
+    "uncheck",
+    "upload",
+    "acceptDialog",
+    "dismissDialog",
+    "snapshot",
+    "call",
+    "finish",
+    "fail",
+    "askUser",
+    "setValue",
+];
+
+/// The steps, with parameters, and a purpose where these do not tell it. Those that are alike are in one line, and so are
+/// those that only the last step may be.
 pub(super) fn actions(document: &Document) -> String {
-    let step = document.definitions.iter().find(|definition| definition.name == "step");
-    let last = document.definitions.iter().find(|definition| definition.name == "last");
-    let union = |node: Option<&Node>| match node {
-        Some(Node::Union(union)) => listed(document, union, &COMMON),
-        _ => Vec::new(),
+    let union = |name: &str| match document.definitions.iter().find(|definition| definition.name == name) {
+        Some(definition) => match &definition.node {
+            Node::Union(union) => listed(document, union, &COMMON),
+            _ => Vec::new(),
+        },
+        None => Vec::new(),
     };
-    let within = union(step.map(|definition| &definition.node));
-    let whole = union(last.map(|definition| &definition.node));
-    let is_within = |verb: &str| within.iter().any(|entry| entry.name == verb);
-    let lines = whole.iter().map(|entry| {
-        let place = if is_within(&entry.name) { "" } else { " (last step only)" };
-        format!("- {}: {}{place}", entry.signature(), entry.description)
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    let within = union("step");
+    let (within, last): (Vec<Entry>, Vec<Entry>) =
+        union("last").into_iter().partition(|entry| within.iter().any(|known| known.name == entry.name));
+    let mut lines = alike(&within);
+    if !last.is_empty() {
+        lines.push(format!("As the last step only: {}", alike(&last).join("; ")));
+    }
+    lines.join("\n")
+}
+
+/// The signatures, with those of the same parameters as one: `hover, focus(targetRef)`.
+fn alike(entries: &[Entry]) -> Vec<String> {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for entry in entries {
+        let is_plain = SELF_EVIDENT.contains(&entry.name.as_str()) || entry.description.is_empty();
+        let purpose = if is_plain { String::new() } else { format!(": {}", entry.description) };
+        let rest = entry.parameters() + &purpose;
+        match groups.iter_mut().find(|(_, known)| *known == rest) {
+            Some((names, _)) => names.push(&entry.name),
+            None => groups.push((vec![&entry.name], rest)),
+        }
+    }
+    groups.into_iter().map(|(names, rest)| names.join(", ") + &rest).collect()
 }
 
 /// The conditions, in one line.
@@ -36,7 +81,9 @@ pub(super) fn conditions(document: &Document) -> String {
     match found.map(|definition| &definition.node) {
         Some(Node::Union(union)) => {
             let entries = listed(document, union, &[]);
-            entries.iter().map(Entry::signature).collect::<Vec<_>>().join(", ")
+            // Conditions say what they mean by their names.
+            let bare: Vec<Entry> = entries.into_iter().map(|one| Entry { description: String::new(), ..one }).collect();
+            alike(&bare).join("; ")
         }
         _ => String::new(),
     }
@@ -59,14 +106,44 @@ struct Parameter {
 /// Parameters whose values come from the page, as ids of candidates do. The section of the page states them, as data.
 const OF_THE_PAGE: [&str; 2] = ["option", "role"];
 
-/// Parameters that are for plans of people and programs: points within a target, and steps that are only tried.
-const UNSAID: [&str; 3] = ["position", "toPosition", "dryRun"];
+/// Parameters that are for plans of people and programs: points within a target, steps that are only tried, distances.
+const UNSAID: [&str; 5] = ["position", "toPosition", "dryRun", "deltaX", "deltaY"];
+
+/// Steps and conditions that a model hardly needs, and may use all the same: each name is read with every page.
+const RARE: [&str; 22] = [
+    "goForward",
+    "assert",
+    "screenshot",
+    "selectText",
+    "waitForIdle",
+    "getDom",
+    "editable",
+    "inViewport",
+    "attrEquals",
+    "propertyEquals",
+    "elementTextEquals",
+    "descriptionEquals",
+    "errorMessageEquals",
+    "matches",
+    "roleEquals",
+    "classContains",
+    "titleMatches",
+    "networkIdle",
+    "downloadStarted",
+    "anyEffect",
+    "allOf",
+    "becomes",
+];
+
+/// Parameters whose values their names bring to mind.
+const EVIDENT: [&str; 5] = ["button", "modifiers", "method", "dialog", "regex"];
 
 /// Upper bound of the listed values of a parameter.
 const VALUES: usize = 12;
 
 impl Entry {
-    fn signature(&self) -> String {
+    /// `(target, text?)`, in parentheses.
+    fn parameters(&self) -> String {
         let members: Vec<String> = self
             .members
             .iter()
@@ -76,7 +153,7 @@ impl Entry {
                 format!("{name}{mark}{values}")
             })
             .collect();
-        format!("{}({})", self.name, members.join(", "))
+        format!("({})", members.join(", "))
     }
 }
 
@@ -87,6 +164,7 @@ fn is_id(value: &serde_json::Value) -> bool {
 /// The possible values of a node: `up/down`, `{kind=text/html, name?}`.
 fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
     match document.resolve(node) {
+        _ if EVIDENT.contains(&name) => None,
         // Shares, in tenths.
         Node::Enum(values) if values.iter().all(serde_json::Value::is_number) && values.len() > 4 => {
             Some(format!("{}–{}", values.first()?, values.last()?))
@@ -102,22 +180,22 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
             }
             Some(shown.join("/"))
         }
-        Node::Boolean => Some("true/false".to_owned()),
-        Node::Text(Text::Chord) => Some("Enter/Tab/Escape/Space/Backspace/ArrowDown/PageDown/Control+A/…".to_owned()),
+        Node::Text(Text::Chord) => Some("Enter/Escape/ArrowDown/Control+A/…".to_owned()),
         Node::Array { item, .. } => values(document, name, item).map(|inner| format!("[{inner}]")),
         Node::Object(members) => {
             let inner = parameters(document, members, &[]);
             let entry = Entry { name: String::new(), description: String::new(), members: inner };
-            let signature = entry.signature();
-            Some(format!("{{{}}}", signature.trim_start_matches('(').trim_end_matches(')')))
+            let parameters = entry.parameters();
+            Some(format!("{{{}}}", parameters.trim_start_matches('(').trim_end_matches(')')))
         }
         _ => None,
     }
 }
 
 fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Parameter> {
+    let is_filter = |member: &Member| member.name == "pattern" && member.presence == Presence::Optional;
     let is_said = |name: &str| !but.contains(&name) && !UNSAID.contains(&name);
-    let stated = members.iter().filter(|member| is_said(&member.name));
+    let stated = members.iter().filter(|member| is_said(&member.name) && !is_filter(member));
     stated
         .map(|member| Parameter {
             name: member.name.clone(),
@@ -127,16 +205,25 @@ fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Para
         .collect()
 }
 
-/// The values of either variant, unless they are any or many.
+/// The values of either variant, unless they are any or many. Objects that differ in their last values alone become one.
 fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
-    a.zip(b).map(|(a, b)| format!("{a} or {b}")).filter(|both| both.len() <= 320)
+    let (a, b) = a.zip(b)?;
+    let last = |object: &str| {
+        Some(object.strip_suffix('}')?.rsplit_once('=').map(|(front, it)| (front.to_owned(), it.to_owned()))?)
+    };
+    let both = match (last(&a), last(b)) {
+        (Some((front, of_a)), Some((other, of_b))) if front == other => format!("{front}={of_a}/{of_b}}}"),
+        _ => format!("{a} or {b}"),
+    };
+    Some(both).filter(|both| both.len() <= 320)
 }
 
 /// The variants of a union, merged by name: a member that one of them lacks is optional, and one whose values differ is
 /// listed with those of all, if they are few.
 fn listed(document: &Document, union: &Union, but: &[&str]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for variant in document.variants(union) {
+    let is_said = |variant: &&Variant| !RARE.contains(&variant.name.as_str());
+    for variant in document.variants(union).into_iter().filter(is_said) {
         let members = parameters(document, &variant.members, but);
         let Some(entry) = entries.iter_mut().find(|entry| entry.name == variant.name) else {
             let (name, description) = (variant.name.clone(), variant.description.clone());

@@ -74,7 +74,13 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
         options: OPTIONS,
         overflow: Overflow::Brief,
         boxes: if with_picture { Boxes::Written } else { Boxes::Omitted },
+        ..TextOptions::default()
     };
+    let left = ground.spec.left_out();
+    if shown.truncated.is_none() && left.surplus == 0 {
+        // What stands below says it.
+        shown.sketch.landmarks.clear();
+    }
     let mut out: Vec<String> = Vec::new();
     if with_picture {
         out.push(PICTURE.to_owned());
@@ -86,7 +92,6 @@ pub(super) fn page(ground: &Ground<'_>) -> String {
         out.push(SEEN.to_owned());
         out.extend(seen.iter().map(|line| format!("| {line}")));
     }
-    let left = ground.spec.left_out();
     for (count, why) in [
         (left.surplus, "not listed for want of room: scroll or search to reach them"),
         (left.ambiguous, "not listed because nothing tells them apart"),
@@ -252,10 +257,15 @@ pub(super) fn memory(memory: &str) -> String {
     format!("What you wanted to remember\n{}", data(memory))
 }
 
-/// The day, and what is left of the budgets.
+/// Plans and seconds that are few.
+const FEW_PLANS: u32 = 5;
+const FEW_SECONDS: u64 = 60;
+
+/// The day, and what is left of the budgets where that is little.
 pub(super) fn now(request: &PlanRequest<'_>) -> String {
     let day = request.now_ms.map(|ms| format!("Today is {}, {} (UTC).", calendar::weekday(ms), calendar::date(ms)));
-    let left = request.left.map(|RemainingBudget { plans, time }| {
+    let is_little = |left: &RemainingBudget| left.plans <= FEW_PLANS || left.time.as_secs() <= FEW_SECONDS;
+    let left = request.left.filter(is_little).map(|RemainingBudget { plans, time }| {
         let rounds = if plans <= 1 { "This is the last plan".to_owned() } else { format!("{plans} plans are left") };
         format!("{rounds}, and {} s.", time.as_secs())
     });
