@@ -1,5 +1,6 @@
 //! Files set what they may, widen nothing where they are not trusted, and say what is wrong with them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -434,23 +435,22 @@ fn a_file_is_replaced_as_a_whole() {
     assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 1, "nothing is left behind");
 }
 
-/// The table of keys in `docs/configuration.md`.
+/// The keys in `docs/configuration.md`, grouped by what the file of a project that is not trusted may set.
 fn documented(table: &Table) -> String {
-    let mut out = String::from("| key | variable | type | from a project that is not trusted |\n|---|---|---|---|\n");
+    let mut groups: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
     for field in table.fields.values().filter(|field| field.has_key()) {
-        let form = match field.form() {
-            Form::Flag => "boolean",
-            Form::Number => "number",
-            Form::Text => "string",
-            Form::Texts => "array of strings",
-        };
-        let who = match field.reach {
-            Reach::Free => "yes".to_owned(),
-            Reach::Inside => "within its folder".to_owned(),
-            Reach::Trusted(why) => format!("no: {why}"),
+        let group = match field.reach {
+            Reach::Free => (false, "yes".to_owned()),
+            Reach::Inside => (false, "within its folder".to_owned()),
+            Reach::Trusted(why) => (true, format!("no: {why}")),
             Reach::Secret | Reach::Once => continue,
         };
-        out.push_str(&format!("| `{}` | `{}` | {form} | {who} |\n", field.key, field.variable));
+        let list = if field.form() == Form::Texts { " (list)" } else { "" };
+        groups.entry(group).or_default().push(format!("`{}`{list}", field.key));
+    }
+    let mut out = String::from("| from a project that is not trusted | keys |\n|---|---|\n");
+    for ((_, who), keys) in groups {
+        out.push_str(&format!("| {who} | {} |\n", keys.join(", ")));
     }
     out
 }
