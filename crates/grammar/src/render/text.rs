@@ -101,7 +101,7 @@ fn homes(observation: &Observation, options: &TextOptions, places: &Places) -> V
 fn context_in(line: &TextLine, candidate: &Candidate) -> Context {
     let is_of_line = candidate.context.as_deref().is_some_and(|context| match line.kind {
         TextKind::Row => context.starts_with("row: "),
-        TextKind::Item => context.starts_with("item: "),
+        TextKind::Item => ["item: ", "list item: "].iter().any(|kind| context.starts_with(kind)),
         TextKind::Heading | TextKind::Text => false,
     });
     if is_of_line { Context::Unsaid } else { Context::InWords }
