@@ -54,7 +54,7 @@ fn problems(page: &str, tests: &BTreeSet<String>) -> Vec<String> {
     for row in page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id |")) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [id, requirement, state, held] = cells[..] else {
-            problems.push(format!("expected four cells, saw {}: {row}", cells.len()));
+            problems.push(format!("a row has {} cells, not four: {row}", cells.len()));
             continue;
         };
         if !ids.insert(id) {
@@ -116,7 +116,7 @@ mod tests {
             (whole.replace("it_is_so", "it_was_so"), "does not exist: it_was_so"),
             (whole.replace("`it_is_so`", "Believe it"), "names no test"),
             (whole.replace("works", "partly"), "does not work, and names the test it_is_so"),
-            (whole.replace(" | It is so", ""), "expected four cells, saw 3"),
+            (whole.replace(" | It is so", ""), "a row has 3 cells, not four"),
             (whole.replace("works", "missing"), "should say: Of 1 requirements, 0 work, 0 work partly, 1 are missing"),
         ] {
             let found = problems(&page(&rows), &tests);

@@ -48,7 +48,7 @@ async fn main() -> Result<()> {
         [url, rounds, runs, plan] => (url, rounds.parse::<u32>()?, runs, plan),
         // Cargo runs every benchmark of a package without arguments.
         [] => return Ok(()),
-        _ => bail!("expected `forms URL ROUNDS RUNS PLAN`, saw {words:?}"),
+        _ => bail!("{words:?} are not the words of `forms URL ROUNDS RUNS PLAN`"),
     };
     let plan: Value = cuebook::serde_json::from_str(&std::fs::read_to_string(plan)?)?;
     let mut agent = Agent::builder().runs_in(runs).build().await?;
@@ -64,7 +64,7 @@ async fn main() -> Result<()> {
         samples.time("form.look", round, began);
         let held = held(&agent).await?;
         for (name, value) in &expected {
-            ensure!(held[name] == *value, "expected {name} to be {value}, saw {}", held[name]);
+            ensure!(held[name] == *value, "{name} is to be {value}, and is {}", held[name]);
         }
     }
     for round in 0..=rounds {
@@ -77,7 +77,7 @@ async fn main() -> Result<()> {
         agent.observe(Scope::View).await?;
         samples.time("loop", round, began);
         let (nights, expected) = (held(&agent).await?["nights"].clone(), round + 2);
-        ensure!(nights == expected, "expected {expected} nights, saw {nights}");
+        ensure!(nights == expected, "{nights} nights in place of {expected}");
     }
     println!("{}", Value::Object(samples.spreads()));
     Ok(agent.close().await?)

@@ -250,7 +250,7 @@ fn text_of(path: &Path) -> Result<String, String> {
         return Err(refused(&"expected a file with the body of an answer"));
     }
     if about.len() > BODY {
-        return Err(refused(&format!("expected a body of at most {BODY} bytes, saw {}", about.len())));
+        return Err(refused(&format!("the body has {} bytes, and {BODY} are the most", about.len())));
     }
     let mut text = String::new();
     // It may grow meanwhile.

@@ -133,7 +133,7 @@ pub(super) fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
         Value::Object(schema) => return Ok(Some(schema)),
         value @ Value::Array(_) => value,
         other => {
-            let message = format!("expected a JSON Schema or a list of fields, saw {}", wire::shape(&other));
+            let message = format!("{} is no schema: write a JSON Schema or a list of fields", wire::shape(&other));
             return Err(D::Error::custom(message));
         }
     };
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(query(json!([])).unwrap().schema, None);
         assert_eq!(query(Value::Null).unwrap().schema, None);
         for (schema, expected) in [
-            (json!("price"), "at /schema: expected a JSON Schema or a list of fields, saw a string"),
+            (json!("price"), "at /schema: a string is no schema: write a JSON Schema or a list of fields"),
             (json!([{ "name": "a", "type": "money" }]), "at /schema/0/type: unknown variant `money`"),
             (json!([{ "name": "a" }]), "at /schema/0: missing field `type`"),
             (json!(vec![json!({ "name": "a", "type": "date" }); 101]), "at /schema: 101 fields are more than 100"),

@@ -74,7 +74,7 @@ fn named(key: &str) -> Result<String, String> {
         (Some(only), None) if !only.is_control() => Ok(only.to_lowercase().to_string()),
         _ => {
             let seen: String = key.chars().take(40).collect();
-            Err(format!("expected keys such as `Return`, `ctrl` or `a`, saw {seen:?}"))
+            Err(format!("{seen:?} is no key: write keys such as `Return`, `ctrl` or `a`"))
         }
     }
 }

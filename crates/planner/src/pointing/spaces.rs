@@ -69,7 +69,7 @@ impl Fields<'_> {
     }
 
     fn expected(&self, name: &str, what: &str) -> String {
-        format!("`{}` needs `{name}`: expected {what}, saw {}", quoted(self.action, 40), self.seen(name))
+        format!("the `{name}` of `{}` is {}: it is to be {what}", quoted(self.action, 40), self.seen(name))
     }
 
     fn text(&self, name: &str) -> Result<String, String> {
@@ -103,13 +103,13 @@ impl Fields<'_> {
             "ask_user" => Ok(Act::Ask { question: self.text("question")? }),
             other => {
                 let names: Vec<&str> = [COMPUTER].into_iter().chain(TOOLS.iter().map(|(name, ..)| *name)).collect();
-                Err(format!("expected a call of {}, saw {}", names.join(", "), quoted(other, 40)))
+                Err(format!("{} is no tool here: call one of {}", quoted(other, 40), names.join(", ")))
             }
         }
     }
 
     fn unknown(&self, known: &str) -> String {
-        format!("expected one of the actions {known}, saw {}", quoted(self.action, 40))
+        format!("{} is no action here: use one of {known}", quoted(self.action, 40))
     }
 }
 

@@ -217,7 +217,7 @@ impl<'a> Ground<'a> {
             let known: Vec<String> = labels.take(20).map(|label| quoted(label, 40)).collect();
             return match chosen {
                 Some(label) => Ok(json!({ "type": "select", "targetRef": field.id, "option": label })),
-                None => Err(format!("expected one of the options {}, saw {}", known.join(", "), quoted(text, 40))),
+                None => Err(format!("{} is no option of it: choose one of {}", quoted(text, 40), known.join(", "))),
             };
         }
         if field.supports(Capability::Text) {

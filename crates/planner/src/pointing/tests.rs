@@ -197,8 +197,8 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
     for (space, answer, told) in [
         (Space::OpenAi, Answer { text: "I would click Save.".into(), ..Answer::default() }, "the answer has no action"),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "teleport" } })), "saw \"teleport\""),
-        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": 5 } })), "`\"click\"` needs `y`"),
-        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": "NaN", "y": 1 } })), "needs `x`"),
+        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": 5 } })), "the `y` of `\"click\"` is nothing"),
+        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": "NaN", "y": 1 } })), "the `x` of `\"click\"` is \"\\\"NaN"),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "drag", "path": [[1, 2]] } })), "two points"),
         (
             Space::OpenAi,
@@ -229,7 +229,7 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
             computer(json!({ "action": "scroll", "coordinate": [1, 1], "scroll_direction": "in", "scroll_amount": 2 })),
             "up, down, left or right",
         ),
-        (Space::UiTars, Answer { text: "click the button".into(), ..Answer::default() }, "expected `Thought: …`"),
+        (Space::UiTars, Answer { text: "click the button".into(), ..Answer::default() }, "has no action: write `Thought: …`"),
         (Space::UiTars, text("click(start_box='(1,2"), "is not whole"),
         (Space::UiTars, text("click(start_box='(nan,inf)')"), "needs `start_box='(x,y)'`"),
         (Space::UiTars, text("dance()"), "saw \"dance\""),

@@ -23,7 +23,7 @@ const LONGEST: usize = 20_000;
 pub(super) fn read(answer: &str) -> Result<(Vec<Act>, String), String> {
     let answer: String = answer.chars().take(LONGEST).collect();
     let (thought, actions) = answer.split_once("Action:").ok_or_else(|| {
-        format!("expected `Thought: …`, then `Action: …` with an action, saw {}", quoted(answer.trim(), 80))
+        format!("the answer {} has no action: write `Thought: …`, then `Action: …`", quoted(answer.trim(), 80))
     })?;
     let thought = thought.trim().trim_start_matches("Thought:").trim().to_owned();
     let mut acts = Vec::new();
@@ -47,7 +47,7 @@ impl Call {
         let Some((name, rest)) = text.split_once('(') else { return Ok(None) };
         let name = name.trim().trim_matches('`').trim();
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(format!("expected `name(key='value')`, saw {}", quoted(text, 80)));
+            return Err(format!("{} is no action: write `name(key='value')`", quoted(text, 80)));
         }
         let mut call = Self { name: name.to_owned(), arguments: Vec::new() };
         let mut rest = rest.trim_start();
