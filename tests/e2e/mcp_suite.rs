@@ -186,7 +186,8 @@ fn observed(answer: &str) -> Result<Observation> {
                 one["context"] = json!(meant);
             }
         }
-        for one in one.map_or_else(|| in_text(line), |one| vec![one]) {
+        let beside = one.as_ref().map(|_| beside(line)).unwrap_or_default();
+        for one in one.map_or_else(|| in_text(line), |one| vec![one]).into_iter().chain(beside) {
             candidates.push(serde_json::from_value(one)?);
         }
     }
@@ -203,6 +204,14 @@ fn observed(answer: &str) -> Result<Observation> {
     };
     let texts = shown.lines().map(line).collect();
     Ok(Observation { candidates: candidates.into(), texts, ..Observation::blank(PageId::new("page"), "about:blank") })
+}
+
+/// The candidates beside the first of a line: `- link "Home" [c1], "Shop" [c2]`.
+fn beside(line: &str) -> Vec<Value> {
+    let role = line.trim_start().trim_start_matches("- ").split(' ').next().unwrap_or_default();
+    let others =
+        line.match_indices("], \"").filter_map(|(at, _)| candidate(&format!("- {role} {}", line.get(at + 3..)?)));
+    others.collect()
 }
 
 /// The candidates of a line of text, with what it says as their context: `row "Anna" | button "Edit" [c4]`.

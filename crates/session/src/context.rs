@@ -372,7 +372,9 @@ mod tests {
         };
         let most = usize::try_from(BODY).unwrap();
         assert_eq!(file("most", &vec![b'a'; most]).unwrap().len(), most);
-        assert!(file("more", &vec![b'a'; most + 1]).unwrap_err().contains("at most 1048576 bytes, saw 1048577"));
+        assert!(
+            file("more", &vec![b'a'; most + 1]).unwrap_err().contains("has 1048577 bytes, and 1048576 are the most")
+        );
         assert!(file("picture", b"\x89PNG\xff").unwrap_err().contains("valid UTF-8"));
         assert!(text_of(folder.path()).unwrap_err().contains("expected a file"));
         assert_eq!(body("{\"a\": 1}"), json!({ "a": 1 }));

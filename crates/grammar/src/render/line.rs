@@ -60,6 +60,19 @@ impl<'a> Writer<'a> {
         out
     }
 
+    /// A button, a link or the like of which name, id and states say all, without its role: `"Save" [c2] [disabled]`.
+    pub(super) fn beside(&self, candidate: &Candidate) -> Option<String> {
+        let says_more = candidate.context.is_some() || value(candidate, 80).is_some();
+        if candidate.control != ControlKind::Plain
+            || candidate.name.is_empty()
+            || says_more
+            || !self.details(candidate).is_empty()
+        {
+            return None;
+        }
+        self.head(candidate, Context::Unsaid).split_once(' ').map(|(_, rest)| rest.to_owned())
+    }
+
     /// `- button "Save" [c2] (row: Anna) [disabled]`: role, name, id, context and states.
     pub(super) fn head(&self, candidate: &Candidate, context_as: Context) -> String {
         let mut out = format!("{} ", candidate.role);

@@ -21,14 +21,14 @@ pub enum Overflow {
     Brief,
 }
 
-/// Place of a candidate that stands in a line of the page's text, such as a button in a row.
+/// Place of a candidate: with others, or in a line of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It is written there, `row "Anna" | button "Edit" [c4]`, which takes half the tokens. One with options has its own
-    /// line all the same.
+    /// In the text that holds it, `row "Anna" | button "Edit" [c4]`, unless it has options. A button or a link of which
+    /// the name says all stands beside others of its role: `- link "Home" [c1], "Shop" [c2]`. Takes half the tokens.
     #[default]
-    InText,
-    /// It has a line of its own, and its id marks where it stands: for programs that read one candidate a line.
+    Together,
+    /// In a line of its own, and its id marks where it stands in text: for programs that read one candidate a line.
     OwnLine,
 }
 
@@ -41,7 +41,7 @@ pub struct TextOptions {
     pub overflow: Overflow,
     /// Handling of boxes in the rendering.
     pub boxes: Boxes,
-    /// Place of candidates that stand in text.
+    /// Place of candidates.
     pub standing: Standing,
     /// The longest list of options that is written whole; of a longer one, the first 12 are written.
     pub options: usize,
@@ -57,7 +57,7 @@ impl TextOptions {
         budget: usize::MAX,
         overflow: Overflow::LeftOut,
         boxes: Boxes::Omitted,
-        standing: Standing::InText,
+        standing: Standing::Together,
         options: 12,
         text: usize::MAX,
         is_titled: true,

@@ -193,6 +193,39 @@ fn what_stands_in_a_row_or_a_sentence_is_written_there() {
 }
 
 #[test]
+fn links_of_a_menu_share_a_line_and_fields_do_not() {
+    let mut page = serde_json::to_value(Observation::blank(PageId::new("tab"), "https://shop.test/")).unwrap();
+    let field = json!({ "control": "text" });
+    let links = (1..=13).map(|id| candidate(id, "link", &format!("L{id}"), &json!({})));
+    let others = [
+        candidate(14, "link", "Off", &json!({ "states": { "disabled": true } })),
+        candidate(15, "link", "Elsewhere", &json!({ "destination": "https://other.test/" })),
+        candidate(16, "link", "Next", &json!({})),
+        candidate(17, "link", "", &json!({})),
+        candidate(18, "textbox", "A", &field),
+        candidate(19, "textbox", "B", &field),
+        candidate(20, "button", "Deep", &json!({ "depth": 1 })),
+        candidate(21, "button", "Shallow", &json!({})),
+    ];
+    page["candidates"] = links.chain(others).collect();
+    let page: Observation = serde_json::from_value(page).unwrap();
+    let lines: Vec<String> = text(&page, &TextOptions::default()).lines().skip(1).map(str::to_owned).collect();
+    let twelve: Vec<String> = (1..=12).map(|id| format!("\"L{id}\" [c{id}]")).collect();
+    assert_eq!(lines[0], format!("- link {}", twelve.join(", ")));
+    let rest = [
+        r#"- link "L13" [c13], "Off" [c14] [disabled]"#,
+        r#"- link "Elsewhere" [c15] to="https://other.test/""#,
+        r#"- link "Next" [c16]"#,
+        "- link [c17]",
+        r#"- textbox "A" [c18]"#,
+        r#"- textbox "B" [c19]"#,
+        r#" - button "Deep" [c20]"#,
+        r#"- button "Shallow" [c21]"#,
+    ];
+    assert_eq!(lines[1..], rest);
+}
+
+#[test]
 fn a_candidate_whose_row_is_not_read_has_its_own_line() {
     let said = text(&table(), &TextOptions { text: 0, ..TextOptions::default() });
     assert!(said.contains("\n- button \"Edit\" [c1]") && !said.contains("row \"Anna\""), "{said}");

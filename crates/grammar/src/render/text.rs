@@ -1,7 +1,7 @@
 //! An observation as indented lines, within a budget: `- button "Submit" [c2]`.
 //!
 //! Every token is paid for at each step of a model, so nothing is said twice: a line goes in by one space where
-//! it stands deeper than the one before, a button in a row is written in that row, `(same)` stands for the context of
+//! it stands deeper than the one before, links of a menu share a line, a button in a row is written in that row, `(same)` stands for the context of
 //! the line before, `(row of c7)` for one that begins with a name that stands nearby, and a heading that is the name of
 //! a candidate is left to it.
 
@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use crate::candidate::{Candidate, Placement};
 use crate::id::CandidateId;
 use crate::observation::{Challenge, Observation, Pane, Scope, TextKind, TextLine, TextPart};
+use crate::role::Role;
 
 use super::budget::{estimate_tokens, kept, within};
 use super::escape::quoted;
@@ -72,6 +73,22 @@ struct Sheet<'a> {
     places: Places,
     /// The line of text that each candidate is written in, if that is read.
     homes: Vec<Option<usize>>,
+}
+
+/// Candidates of one role that stand side by side in a line, as the links of a menu do.
+struct Row<'a> {
+    role: &'a Role,
+    indent: usize,
+    count: usize,
+}
+
+impl Row<'_> {
+    /// Candidates that a line holds.
+    const MOST: usize = 12;
+
+    fn takes(&self, candidate: &Candidate, indent: usize) -> bool {
+        *self.role == candidate.role && self.indent == indent && self.count < Self::MOST
+    }
 }
 
 /// The line of text in which each candidate can be written: the first that holds it where it is seen. One with options
@@ -153,6 +170,7 @@ impl Sheet<'_> {
         };
         let mut indent = 0;
         let mut context = None;
+        let mut row: Option<Row<'_>> = None;
         for (in_frame, placed, item) in self.order() {
             let is_written = match item {
                 Item::Candidate(index) => (is_kept(index) || is_brief(index)) && !has_home(index),
@@ -163,17 +181,18 @@ impl Sheet<'_> {
             }
             if in_frame != frame {
                 frame = in_frame;
-                context = None;
+                (context, row) = (None, None);
                 let _ = writeln!(out, "- frame {}:", quoted(frame_title(observation, frame), 120));
             }
             if placed != placement {
                 placement = placed;
-                context = None;
+                (context, row) = (None, None);
                 let _ = writeln!(out, "{}", place_line(placement));
             }
             let index = match item {
                 Item::Candidate(index) => index,
                 Item::Text(at) => {
+                    row = None;
                     let Some(line) = observation.texts.get(at) else { continue };
                     let mut written = BTreeSet::new();
                     let line = reading::written(line, |id| {
@@ -191,6 +210,17 @@ impl Sheet<'_> {
             };
             let depth = usize::from(candidate.depth.saturating_sub(shallowest).min(8)) + usize::from(frame != 0);
             indent = depth.min(indent + 1);
+            let is_alone = is_brief(index) || options.standing == Standing::OwnLine;
+            let beside = (!is_alone).then(|| writer.beside(candidate)).flatten();
+            match (&beside, &mut row) {
+                (Some(rest), Some(row)) if row.takes(candidate, indent) => {
+                    row.count += 1;
+                    out.truncate(out.trim_end_matches('\n').len());
+                    let _ = writeln!(out, ", {rest}");
+                    continue;
+                }
+                _ => row = beside.is_some().then(|| Row { role: &candidate.role, indent, count: 1 }),
+            }
             out.extend(std::iter::repeat_n(' ', indent));
             let shorter = match namer(observation, index, kept) {
                 _ if candidate.context.is_some() && candidate.context.as_deref() == context => Some(Context::Same),

@@ -196,9 +196,21 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
     let computer = |action: Value| call("computer", &action);
     for (space, answer, told) in [
         (Space::OpenAi, Answer { text: "I would click Save.".into(), ..Answer::default() }, "the answer has no action"),
-        (Space::OpenAi, call("computer", &json!({ "action": { "type": "teleport" } })), "saw \"teleport\""),
-        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": 5 } })), "the `y` of `\"click\"` is nothing"),
-        (Space::OpenAi, call("computer", &json!({ "action": { "type": "click", "x": "NaN", "y": 1 } })), "the `x` of `\"click\"` is \"\\\"NaN"),
+        (
+            Space::OpenAi,
+            call("computer", &json!({ "action": { "type": "teleport" } })),
+            "\"teleport\" is no action here",
+        ),
+        (
+            Space::OpenAi,
+            call("computer", &json!({ "action": { "type": "click", "x": 5 } })),
+            "the `y` of `\"click\"` is nothing",
+        ),
+        (
+            Space::OpenAi,
+            call("computer", &json!({ "action": { "type": "click", "x": "NaN", "y": 1 } })),
+            "the `x` of `\"click\"` is \"\\\"NaN",
+        ),
         (Space::OpenAi, call("computer", &json!({ "action": { "type": "drag", "path": [[1, 2]] } })), "two points"),
         (
             Space::OpenAi,
@@ -213,7 +225,7 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
         (
             Space::OpenAi,
             call("computer", &json!({ "action": { "type": "keypress", "keys": ["HYPER"] } })),
-            "saw \"HYPER\"",
+            "\"HYPER\" is no key",
         ),
         (
             Space::OpenAi,
@@ -221,7 +233,7 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
             "no field has the focus",
         ),
         (Space::OpenAi, call("computer", &json!({ "actions": [[[[]]]] })), "an action is an object, not "),
-        (Space::OpenAi, call("rm", &json!({})), "saw \"rm\""),
+        (Space::OpenAi, call("rm", &json!({})), "\"rm\" is no tool here"),
         (Space::Anthropic, computer(json!({ "action": "left_click", "coordinate": [1] })), "[x, y]"),
         (Space::Anthropic, computer(json!({ "action": "left_mouse_down" })), "use left_click_drag"),
         (
@@ -229,10 +241,14 @@ fn what_is_wrong_with_an_answer_is_told_to_the_model() {
             computer(json!({ "action": "scroll", "coordinate": [1, 1], "scroll_direction": "in", "scroll_amount": 2 })),
             "up, down, left or right",
         ),
-        (Space::UiTars, Answer { text: "click the button".into(), ..Answer::default() }, "has no action: write `Thought: …`"),
+        (
+            Space::UiTars,
+            Answer { text: "click the button".into(), ..Answer::default() },
+            "has no action: write `Thought: …`",
+        ),
         (Space::UiTars, text("click(start_box='(1,2"), "is not whole"),
         (Space::UiTars, text("click(start_box='(nan,inf)')"), "needs `start_box='(x,y)'`"),
-        (Space::UiTars, text("dance()"), "saw \"dance\""),
+        (Space::UiTars, text("dance()"), "\"dance\" is no action here"),
         (Space::UiTars, text("type(content=\"a)"), "is not whole"),
     ] {
         let seen = steps(space, &answer).unwrap_err();
