@@ -138,7 +138,7 @@ impl Lines for Dataset {
         out: &mut Out<'_>,
     ) -> Result<(), ExportError> {
         for example in self.lessons.take(run, &seen, pages) {
-            let TrainingExample { request, answer, classes, step_index, picture } = example;
+            let TrainingExample { request, answer, classes, step_index, picture, is_whole: _ } = example;
             let (site, task) = (self.lessons.story.site(), self.lessons.story.task());
             let split = split(&site, task);
             self.counts.add(&classes);

@@ -21,6 +21,8 @@ use crate::source::{ExportEntry, Pages, RunSource};
 pub(super) struct TrainingExample {
     pub(super) request: String,
     pub(super) answer: String,
+    /// The plan as it was written, and not one of its steps alone.
+    pub(super) is_whole: bool,
     pub(super) classes: Vec<Class>,
     /// The first step of the plan; `None` for the end of the task.
     pub(super) step_index: Option<u32>,
@@ -31,7 +33,7 @@ pub(super) struct TrainingExample {
 impl TrainingExample {
     fn of(request: String, draft: &PlanDraft, step_index: Option<u32>) -> Option<Self> {
         let answer = answer(draft)?;
-        Some(Self { request, answer, classes: classes(&draft.steps), step_index, picture: None })
+        Some(Self { request, answer, is_whole: false, classes: classes(&draft.steps), step_index, picture: None })
     }
 
     fn of_step(request: Option<String>, step: Step, step_index: Option<u32>) -> Option<Self> {
@@ -125,7 +127,7 @@ impl Planned {
         };
         let whole = self.request.zip(draft.filter(|_| has_worked));
         let whole = whole.and_then(|(request, draft)| TrainingExample::of(request, &draft, self.first));
-        let whole = whole.map(|whole| TrainingExample { picture: self.picture, ..whole });
+        let whole = whole.map(|whole| TrainingExample { picture: self.picture, is_whole: true, ..whole });
         let alone = if self.has_seen { Vec::new() } else { self.steps };
         whole.map_or(alone, |whole| vec![whole])
     }
@@ -216,7 +218,7 @@ impl Lessons {
     }
 
     /// The request for a plan on this page, if the log has all that the planner knew.
-    fn request(&self, page: &Observation, features: &[VisionFeature]) -> Option<String> {
+    pub(super) fn request(&self, page: &Observation, features: &[VisionFeature]) -> Option<String> {
         self.story.request(page, features).filter(|_| self.untold == Untold::Nothing)
     }
 
@@ -252,7 +254,7 @@ fn source(record: &StepRecord) -> Option<Source> {
 }
 
 /// The plan of a call; `None` for calls without one.
-fn as_answered(call: &PlanningCall) -> Option<PlanDraft> {
+pub(super) fn as_answered(call: &PlanningCall) -> Option<PlanDraft> {
     if call.end != CallEnd::Accepted {
         return None;
     }

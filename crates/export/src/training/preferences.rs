@@ -1,20 +1,29 @@
-//! Pairs of a step that failed and the one that worked on the same page.
+//! Pairs of an answer that worked and one that did not: a step that failed and the one that mended it, and plans for one
+//! request, of a run that ended well and of a run that did not, such as an oracle's and a model's.
 
+use std::collections::BTreeMap;
+
+use cuebook_decoding::read::{Form, read_as};
+use cuebook_grammar::action::Action;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::{Author, PlanDraft};
-use cuebook_grammar::record::{StepRecord, StepResult};
+use cuebook_grammar::record::{RunResult, StepRecord, StepResult};
 use serde::Serialize;
 
-use super::story::Story;
+use super::lessons::{Lessons, as_answered};
 use super::{Message, answer, answered, asked};
 use crate::candidates::by_ids;
 use crate::error::ExportError;
 use crate::job::{Lines, Out};
-use crate::source::{ExportEntry, Pages, RunSource};
+use crate::source::{ExportEntry, Pages, RunSource, digest};
 
 /// Failed steps that wait for one that works.
 const PENDING: usize = 8;
+
+/// Requests of which the answers of several runs are compared, and rejected answers to each.
+const REQUESTS: usize = 50_000;
+const REJECTED: usize = 4;
 
 /// A pair as preference trainers read it.
 #[derive(Serialize)]
@@ -31,11 +40,22 @@ struct Rejected {
     page: Observation,
 }
 
+/// The plans that runs made of one request.
+#[derive(Default)]
+struct Answers {
+    /// A plan of a run that ended well.
+    good: Option<String>,
+    /// Plans of runs that did not.
+    bad: Vec<String>,
+}
+
 /// Writer of the format `preferences`: one pair per line.
 #[derive(Default)]
 pub(crate) struct Preferences {
-    story: Story,
+    lessons: Lessons,
     pending: Vec<Rejected>,
+    /// By the digest of the request.
+    answers: BTreeMap<String, Answers>,
 }
 
 /// The step as the answer of a model that sees the page.
@@ -43,7 +63,44 @@ fn answer_on(record: &StepRecord, page: &Observation) -> Option<String> {
     answer(&PlanDraft::of(Author::Model, vec![by_ids(record, page)?]))
 }
 
+/// The steps of a plan, without its goal and their conditions.
+fn actions(plan: &str) -> Vec<Action> {
+    let steps = read_as(Form::Lines, plan, Author::Model).map(|draft| draft.steps).unwrap_or_default();
+    steps.into_iter().map(|step| step.action).collect()
+}
+
 impl Preferences {
+    /// Compares a plan with those of other runs for the same request.
+    fn plan(&mut self, request: &str, plan: &str, is_good: bool, out: &mut Out<'_>) -> Result<(), ExportError> {
+        let key = digest([request.as_bytes()]);
+        if self.answers.len() >= REQUESTS && !self.answers.contains_key(&key) {
+            return Ok(());
+        }
+        let known = self.answers.entry(key).or_default();
+        let pairs: Vec<(String, String)> = match (is_good, &known.good) {
+            (true, Some(_)) => Vec::new(),
+            (true, None) => {
+                known.good = Some(plan.to_owned());
+                std::mem::take(&mut known.bad).into_iter().map(|bad| (plan.to_owned(), bad)).collect()
+            }
+            (false, Some(good)) => vec![(good.clone(), plan.to_owned())],
+            (false, None) => {
+                if known.bad.len() < REJECTED && !known.bad.iter().any(|bad| bad == plan) {
+                    known.bad.push(plan.to_owned());
+                }
+                Vec::new()
+            }
+        };
+        for (chosen, rejected) in pairs {
+            // A beginning of what worked was not what went wrong.
+            if !actions(&chosen).starts_with(&actions(&rejected)) {
+                let (chosen, rejected) = ([answered(chosen)], [answered(rejected)]);
+                out.line(&Pair { prompt: asked(request.to_owned()), chosen, rejected })?;
+            }
+        }
+        Ok(())
+    }
+
     fn step(&mut self, record: &StepRecord, pages: &Pages, out: &mut Out<'_>) -> Result<(), ExportError> {
         if record.result == StepResult::Ok && record.effect_class != EffectClass::ReadOnly {
             for Rejected { request, answer: rejected, page } in std::mem::take(&mut self.pending) {
@@ -58,7 +115,7 @@ impl Preferences {
         if failure.is_some()
             && self.pending.len() < PENDING
             && let Some(page) = record.observation.and_then(|id| pages.get(id))
-            && let Some((request, answer)) = self.story.request(page, &[]).zip(answer_on(record, page))
+            && let Some((request, answer)) = self.lessons.story.request(page, &[]).zip(answer_on(record, page))
         {
             self.pending.push(Rejected { request, answer, page: page.clone() });
         }
@@ -66,10 +123,15 @@ impl Preferences {
     }
 }
 
+/// Returns `true` for a run that came to its end by itself, and not to that of its task.
+fn has_gone_wrong(run: &RunSource) -> bool {
+    matches!(run.result, Some(RunResult::Failed | RunResult::Unproven)) && !run.gave_up
+}
+
 impl Lines for Preferences {
     fn take(
         &mut self,
-        _run: &RunSource,
+        run: &RunSource,
         seen: ExportEntry,
         pages: &Pages,
         out: &mut Out<'_>,
@@ -77,9 +139,21 @@ impl Lines for Preferences {
         match &seen {
             ExportEntry::Header(_) => self.pending.clear(),
             ExportEntry::Step(record) => self.step(record, pages, out)?,
+            ExportEntry::Planning(record) if has_gone_wrong(run) && record.call.purpose.is_for_plan() => {
+                let page = record.observation.and_then(|id| pages.get(id));
+                let request = page.and_then(|page| self.lessons.request(page, &record.call.features));
+                let plan = as_answered(&record.call).and_then(|draft| answer(&draft));
+                if let Some((request, plan)) = request.zip(plan) {
+                    self.plan(&request, &plan, false, out)?;
+                }
+            }
             _ => {}
         }
-        self.story.take(&seen, pages);
+        for lesson in self.lessons.take(run, &seen, pages) {
+            if lesson.is_whole {
+                self.plan(&lesson.request, &lesson.answer, true, out)?;
+            }
+        }
         Ok(())
     }
 }

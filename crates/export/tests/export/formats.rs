@@ -265,6 +265,61 @@ fn a_repair_is_a_preference() {
     assert_eq!(pairs[0]["prompt"].as_array().map(Vec::len), Some(2));
 }
 
+/// The preferences of runs of the same login: the plan of each, and the result of the run.
+fn preferred(told: &[(&str, &str)]) -> Vec<(String, String)> {
+    let runs = Runs::new();
+    for (number, (plan, result)) in told.iter().enumerate() {
+        let name = format!("r{number}");
+        runs.login(&name, NOON);
+        let text = fs::read_to_string(runs.path(&name).join("log.jsonl")).unwrap();
+        let entries = text.lines().map(|line| {
+            let mut entry: Value = serde_json::from_str(line).unwrap();
+            match entry["entry"].as_str() {
+                Some("planning") => {
+                    entry["call"]["end"] = json!("accepted");
+                    entry["call"]["output"] = json!(plan);
+                }
+                Some("end") => entry["result"] = json!(result),
+                // Only whole plans are looked at here.
+                Some("commit") => {
+                    entry["result"] = json!("ok");
+                    entry["effectClass"] = json!("readOnly");
+                }
+                _ => {}
+            }
+            entry
+        });
+        runs.log(&name, &entries.collect::<Vec<_>>());
+    }
+    let (out, exported) = runs.export(Format::Preferences, Redaction::None);
+    assert!(exported.unreadable.is_empty(), "{exported:?}");
+    let files = files(&out);
+    let pairs = if files.contains_key("preferences.jsonl") { lines(&files, "preferences.jsonl") } else { Vec::new() };
+    let answer = |pair: &Value, of: &str| pair[of][0]["content"].as_str().unwrap().to_owned();
+    pairs.iter().map(|pair| (answer(pair, "chosen"), answer(pair, "rejected"))).collect()
+}
+
+#[test]
+fn a_plan_that_led_to_the_end_is_preferred_to_one_that_did_not() {
+    const GOOD: &str = "type(c1,\"ann\")\nclick(c3)\n";
+    let pair = |good: &str, bad: &str| (good.to_owned(), bad.to_owned());
+    // In either order, with one more that is the same.
+    for told in [[("click(c2)\n", "failed"), (GOOD, "ok")], [(GOOD, "ok"), ("click(c2)\n", "unproven")]] {
+        assert_eq!(preferred(&told), [pair(GOOD, "click(c2)\n")], "{told:?}");
+    }
+    assert_eq!(preferred(&[("click(c2)\n", "failed"), ("click(c2)\n", "failed"), (GOOD, "ok")]).len(), 1);
+    // A beginning of it, the same under conditions, and what was stopped are no worse.
+    for (plan, result) in [
+        ("type(c1,\"ann\")\n", "failed"),
+        ("type(c1,\"ann\")\nclick(c3) => urlChanges()\n", "failed"),
+        ("click(c2)\n", "blocked"),
+        ("click(c2)\n", "ok"),
+        ("no plan", "failed"),
+    ] {
+        assert_eq!(preferred(&[(plan, result), (GOOD, "ok")]), [], "{plan:?} {result}");
+    }
+}
+
 #[test]
 fn a_dataset_has_a_card_and_no_task_in_two_splits() {
     let runs = Runs::new();
