@@ -12,7 +12,6 @@ use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::verdict::Verdict;
@@ -80,7 +79,7 @@ impl DigestKey {
     /// The digest of `text` under this key: 128 bits of SHA-256 over the key and the text.
     #[must_use]
     pub fn digest(&self, text: &str) -> Digest {
-        let mut hash = Sha256::new();
+        let mut hash = hmac_sha256::Hash::new();
         hash.update(self.0);
         hash.update(text.as_bytes());
         Digest(hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())

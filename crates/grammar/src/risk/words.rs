@@ -6,13 +6,12 @@
 //! which nothing was found is compared again in the other ways to read it: `deleteAll` as two words, `De lete` as one,
 //! `De1ete` with the letters that its digits look like, and by its confusables skeleton (UTS 39).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use icu_properties::CodePointSetData;
-use icu_properties::props::DefaultIgnorableCodePoint;
 use regex::Regex;
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization as _;
@@ -370,14 +369,20 @@ fn skeleton(text: &str) -> String {
     unicode_security::skeleton(text).collect()
 }
 
+/// Text without what nobody sees, such as joiners and marks of direction, and without the stroke that lengthens Arabic
+/// words.
+fn visible(text: &str) -> Cow<'_, str> {
+    static INVISIBLE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"[\p{Default_Ignorable_Code_Point}\u{640}]+").ok());
+    INVISIBLE.as_ref().map_or(Cow::Borrowed(text), |invisible| invisible.replace_all(text, ""))
+}
+
 /// NFKC, lower case, without accents and without what is invisible; letters that stand apart are joined.
 fn normalised(text: &str) -> String {
-    let invisible = CodePointSetData::new::<DefaultIgnorableCodePoint>();
     let is_accent =
         |c: char| is_combining_mark(c) && matches!(u32::from(c), 0x300..=0x36f | 0x591..=0x5c7 | 0x610..=0x670);
-    let folded: String = text
+    let folded: String = visible(text)
         .chars()
-        .filter(|c| !invisible.contains(*c) && *c != '\u{640}')
         .nfkc()
         .flat_map(char::to_lowercase)
         .map(|c| match c {
