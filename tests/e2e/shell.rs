@@ -152,7 +152,13 @@ fn verbs_of_other_projects_do_the_same() -> Result<()> {
     let shell = Shell { shop: &shop, name: "verbs" };
     let url = format!("http://127.0.0.1:{}/", serve([("/", PAGE), ("/next", "<title>Next</title><h1>Next")]));
     let next = format!("{url}next");
-    shell.run(&["start", "--profile", "unleashed", "--grant", &format!("destructive@{}", url.trim_end_matches('/'))])?;
+    shell.run(&[
+        "start",
+        "--profile",
+        "unleashed",
+        "--grant",
+        &format!("destructive@{}", url.trim_end_matches('/')),
+    ])?;
     shell.run(&["open", &url])?;
     for (words, part) in [
         (&["get", "title"][..], "\nVerbs\n"),
@@ -223,7 +229,7 @@ fn verbs_of_other_projects_do_the_same() -> Result<()> {
         (&["focus"], 2, "browser_focus needs target"),
         (&["check", "c999"], 2, "`c999` is no candidate"),
         (&["uncheck", "button \"Go\""], 2, "Go"),
-        (&["focus", "button \"Once\""], 2, "no candidate is named"),
+        (&["focus", "button \"Once\""], 2, "there is no button"),
         (&["storage", "both"], 2, "one of local, session"),
         (&["set", "credentials", "ann", "x"], 2, "there is no `set credentials` here"),
         (&["detach"], 2, "is its own"),
@@ -449,6 +455,10 @@ fn a_page_that_hangs_fails_its_calls_and_is_left() -> Result<()> {
     }
     shell.run(&["open", &format!("{url}/click")])?;
     hangs(&["click", "button \"Spin\""])?;
+    let reloaded = shell.run(&["reload"])?;
+    ensure!(reloaded.contains("button \"Spin\""), "{reloaded}");
+    shell.run(&["open", &format!("{url}/timer")])?;
+    shell.command(&["click", "button \"Spin\""])?.output()?;
     let reloaded = shell.run(&["reload"])?;
     ensure!(reloaded.contains("button \"Spin\""), "{reloaded}");
     hangs(&["open", &format!("{url}/load")])?;

@@ -914,12 +914,15 @@ const GROUPS: [(&str, &[&str]); 11] = [
     (
         "Act",
         &[
-            "click", "type", "select", "tick", "uncheck", "press", "focus", "hover", "scroll", "drag", "upload", "dialog",
-            "evaluate",
+            "click", "type", "select", "tick", "uncheck", "press", "focus", "hover", "scroll", "drag", "upload",
+            "dialog", "evaluate",
         ],
     ),
     ("Wait and switch tabs", &["wait", "tab"]),
-    ("State and settings of a session", &["cookies", "storage", "auth", "state-save", "state-load", "emulate", "resize"]),
+    (
+        "State and settings of a session",
+        &["cookies", "storage", "auth", "state-save", "state-load", "emulate", "resize"],
+    ),
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "propose", "replay", "minimize", "suggest", "eval"]),

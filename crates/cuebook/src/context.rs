@@ -135,12 +135,18 @@ impl BrowserContext {
         let session = self.page.session();
         let ended = session.call(TerminateExecutionParams {}, Instant::now() + ENDING).await;
         tokio::time::sleep(AGAIN).await;
-        if ended.is_ok() && self.answers(patience / 2).await {
+        if ended.is_ok() && self.answers(patience * 2).await {
             return;
         }
         tracing::debug!("the process of a page that hangs is ended");
         // The answer is that the page is gone.
         session.call(CrashParams {}, Instant::now() + ENDING).await.ok();
+    }
+
+    /// Returns `true` if the process of the current page is gone. It can be opened again, and not be looked at.
+    #[must_use]
+    pub fn is_crashed(&self) -> bool {
+        self.page.crashed()
     }
 
     /// Closes the current page without asking it.

@@ -160,7 +160,9 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             let mut stored = context.stored(is_session).await.map_err(said)?;
             stored.retain(|(name, _)| key.as_ref().is_none_or(|key| name == key));
             let verdict = format!("ok: {}; values are never shown", counted(stored.len(), "key"));
-            let line = |(name, length): &(String, usize)| format!("- {}: {}", quoted(name, 200), counted(*length, "character"));
+            let line = |(name, length): &(String, usize)| {
+                format!("- {}: {}", quoted(name, 200), counted(*length, "character"))
+            };
             Ok(listed(verdict, stored.iter().map(line).collect()))
         }
         ContextCall::Credentials => {
@@ -169,7 +171,11 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
                 format!("- {}: entered at {}", quoted(name.as_str(), 80), one_line(&origins.join(", "), 300))
             });
             let sent = policy.request_secrets().map(|(name, origin)| {
-                format!("- {}: sent to {} with each request (HTTP Basic)", quoted(name.as_str(), 80), one_line(&origin, 300))
+                format!(
+                    "- {}: sent to {} with each request (HTTP Basic)",
+                    quoted(name.as_str(), 80),
+                    one_line(&origin, 300)
+                )
             });
             let lines: Vec<String> = entered.chain(sent).collect();
             Ok(listed(format!("ok: {}; values are never shown", counted(lines.len(), "secret")), lines))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cuebook::{BrowserContext, Session};
 use cuebook::repair::Interrupt;
+use cuebook::{BrowserContext, Session};
 use cuebook_decoding::read::ElementName;
 use cuebook_grammar::action::{Action, Navigate, ResolveSelector};
 use cuebook_grammar::id::{CandidateId, PageId, TargetRef};
@@ -32,6 +32,8 @@ use crate::target;
 const SILENCE: Duration = Duration::from_secs(5);
 /// The same for a page that is about to be left.
 const LEAVING: Duration = Duration::from_secs(1);
+/// Milliseconds in which an element that is asked about has to be there.
+const ASKING: u64 = 3_000;
 /// How often a page is asked.
 const BEAT: Duration = Duration::from_millis(500);
 /// Budget of what changed.
@@ -237,6 +239,15 @@ impl Desk {
     }
 
     async fn act(&mut self, mut steps: Vec<Value>) -> Answer {
+        // Where the process of a page is gone, there is nothing to look at before it is loaded again.
+        if let [only] = &steps[..]
+            && only["type"] == "reload"
+            && let Ok(page) = self.session.context()
+            && page.is_crashed()
+        {
+            let report = self.session.act(Author::Operator, Navigate::to(&page.url())).await;
+            return self.answer(RunReport::from_result(report), 1);
+        }
         if let Err(why) = self.resolve(&mut steps).await {
             return Answer::failed(why);
         }
@@ -382,7 +393,9 @@ impl Desk {
         let (mut step, place) = match fact {
             Fact::Title => {
                 return match self.session.glance(Scope::View).await {
-                    Ok(page) => Answer { result: vec!["ok: title".to_owned(), fenced(&page.title)], ..Answer::default() },
+                    Ok(page) => {
+                        Answer { result: vec!["ok: title".to_owned(), fenced(&page.title)], ..Answer::default() }
+                    }
                     Err(failure) => Answer::unseen(&failure),
                 };
             }
@@ -401,10 +414,11 @@ impl Desk {
             };
             candidates.extend(target::locator(&name).map(|locator| ("element".to_owned(), locator)));
         }
+        step["timeoutMs"] = json!(ASKING);
         let is_asked = step["type"] == "assert";
-        let mut answer =
-            self.watch(json!({ "version": "1.0", "candidates": candidates, "steps": [step] }), 1).await;
-        let asked = answer.report.as_ref().and_then(|report| report.steps.iter().find(|it| it.origin == StepOrigin::Plan));
+        let mut answer = self.watch(json!({ "version": "1.0", "candidates": candidates, "steps": [step] }), 1).await;
+        let asked =
+            answer.report.as_ref().and_then(|report| report.steps.iter().find(|it| it.origin == StepOrigin::Plan));
         let cause = asked.and_then(|step| step.failure.as_ref()).map(|failure| failure.cause);
         match (&answer.error, cause) {
             (None, _) if is_asked => answer.result = vec!["true".to_owned()],

@@ -72,12 +72,21 @@ const ALSO: [(&str, &str, fn(&str) -> bool); 2] = [("check", "tick", is_element)
 
 /// Commands of theirs that are none here, and what does the same.
 const REFUSED: [(&str, &str); 6] = [
-    ("keydown", "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`"),
-    ("keyup", "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`"),
+    (
+        "keydown",
+        "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`",
+    ),
+    (
+        "keyup",
+        "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`",
+    ),
     ("frame", "ids name the elements of all frames, and a snapshot has them: no frame is to be entered"),
     ("run-code", "steps run by `cuebook batch`, a script in the page by `cuebook evaluate`"),
     ("set headers", "they are `headers` of a rule in a policy file: `cuebook start --policy FILE`"),
-    ("set credentials", "they are `basicAuth` of a rule in a policy file, by the name of a secret: `cuebook start --policy FILE`"),
+    (
+        "set credentials",
+        "they are `basicAuth` of a rule in a policy file, by the name of a secret: `cuebook start --policy FILE`",
+    ),
 ];
 
 /// Puts a command of another project in our words.
@@ -89,7 +98,8 @@ pub(super) fn put_in_our_words(words: &mut Vec<OsString>) -> Result<(), clap::Er
     let first = words.iter().skip(1).position(|word| !word.to_string_lossy().starts_with('-'));
     let Some(at) = first.map(|at| at + 1) else { return Ok(()) };
     let typed: Vec<String> = words.iter().skip(at).map(|word| word.to_string_lossy().into_owned()).collect();
-    let begins = |theirs: &str| theirs.split(' ').count() <= typed.len() && theirs.split(' ').zip(&typed).all(|(a, b)| a == b);
+    let begins =
+        |theirs: &str| theirs.split(' ').count() <= typed.len() && theirs.split(' ').zip(&typed).all(|(a, b)| a == b);
     if let Some((theirs, why)) = REFUSED.iter().find(|(theirs, _)| begins(theirs)) {
         return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, format!("there is no `{theirs}` here: {why}\n")));
     }
@@ -142,7 +152,7 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
             let words = Arg::new(PLACES).num_args(0..).value_name(words).help(help);
             command = command.arg(words.allow_negative_numbers(true));
         }
-        for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+        for argument in flags(tool, verb) {
             command = command.arg(flag(argument));
         }
         if has_target(tool) {
@@ -158,6 +168,11 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
         // The group has words of its own.
         SessionName::augment_args(command).about(about(tool)).long_about(tool.about)
     })
+}
+
+/// The arguments that flags have: all but those that a place always has.
+fn flags(tool: &'static Tool, verb: Verb) -> impl Iterator<Item = &'static Argument> {
+    tool.arguments.iter().filter(move |it| !it.is_needed || !verb.places.contains(&it.name))
 }
 
 fn flag(argument: &Argument) -> Arg {
@@ -177,7 +192,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     let Some((name, matches)) = matches.subcommand() else { return Ok(None) };
     let Some((tool, verb)) = known().find(|(_, verb)| verb.name == name) else { return Ok(None) };
     let mut arguments = Map::new();
-    for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+    for argument in flags(tool, verb) {
         let value = match argument.form {
             // One that the tool needs is off unless it is typed.
             Form::Flag if argument.is_needed => Some(json!(matches.get_flag(argument.name))),
@@ -200,10 +215,8 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     };
     let mut places: Vec<&Argument> =
         verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place)).collect();
-    if let Some(described) = described {
-        places.retain(|place| place.name != "target");
-        arguments.insert("target".to_owned(), json!(described));
-    }
+    arguments.extend(described.map(|described| ("target".to_owned(), json!(described))));
+    places.retain(|place| !arguments.contains_key(place.name));
     for place in places {
         let Some(word) = words.first() else { break };
         if !place.is_needed && !fits(place.form, word) {
@@ -322,7 +335,8 @@ mod tests {
         for (theirs, ours) in ELSEWHERE {
             assert!(!is_ours(theirs), "{theirs} is ours");
             let ours = ours.split(' ').map(OsString::from);
-            let expected: Vec<OsString> = [OsString::from("cuebook"), "--json".into()].into_iter().chain(ours).collect();
+            let expected: Vec<OsString> =
+                [OsString::from("cuebook"), "--json".into()].into_iter().chain(ours).collect();
             let words: Vec<&str> = ["--json"].into_iter().chain(theirs.split(' ')).collect();
             assert_eq!(in_our_words(&words).unwrap(), expected, "{theirs}");
             assert!(expected.get(2).and_then(|name| name.to_str()).is_some_and(is_ours), "{expected:?}");
@@ -385,15 +399,14 @@ mod tests {
             (&["set", "viewport", "800", "600"], json!({ "width": "800", "height": "600" })),
             (&["set", "offline", "on"], json!({ "offline": "true" })),
             (&["cookie-set", "lang", "de"], json!({ "action": "set", "name": "lang", "value": "de" })),
+            (&["tab", "select", "--tab", "t2"], json!({ "action": "select", "tab": "t2" })),
+            (&["cookies", "set", "--name", "a", "b"], json!({ "action": "set", "name": "a", "value": "b" })),
             (&["scroll", "c3"], json!({ "target": "c3" })),
             (&["scroll", "up", "300"], json!({ "direction": "up", "amount": "300" })),
             (&["scroll", "300", "c3"], json!({ "amount": "300", "target": "c3" })),
             (&["scroll", "sideways"], json!({ "direction": "sideways" })),
             (&["get", "attr", "c3", "href"], json!({ "what": "attr", "target": "c3", "attribute": "href" })),
-            (
-                &["get", "attr", "href", "--css", "a"],
-                json!({ "what": "attr", "target": "css=a", "attribute": "href" }),
-            ),
+            (&["get", "attr", "href", "--css", "a"], json!({ "what": "attr", "target": "css=a", "attribute": "href" })),
             (&["batch", "click(c3)\nreload()"], json!({ "plan": "click(c3)\nreload()" })),
         ] {
             let call = typed(words).unwrap();

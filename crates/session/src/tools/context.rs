@@ -47,9 +47,11 @@ pub(crate) const CONTEXT: [Tool; 10] = [
             of(match (given.text("action"), given.text("name"), given.text("value"), given.text("url")) {
                 (None | Some("list"), name, None, None) => ContextCall::Cookies(name.map(str::to_owned)),
                 (Some("clear"), name, None, None) => ContextCall::ClearCookies(name.map(str::to_owned)),
-                (Some("set"), Some(name), Some(value), url) => {
-                    ContextCall::SetCookie { name: name.to_owned(), value: value.to_owned(), url: url.map(str::to_owned) }
-                }
+                (Some("set"), Some(name), Some(value), url) => ContextCall::SetCookie {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                    url: url.map(str::to_owned),
+                },
                 (Some("set"), ..) => return Err("browser_cookies needs name and value to set one".to_owned()),
                 _ => return Err("browser_cookies takes value and url with set alone".to_owned()),
             })
