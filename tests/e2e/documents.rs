@@ -55,7 +55,7 @@ const OPEN: [(&str, &str, &str); 30] = [
 ];
 /// Commands, and what has to be done before.
 const BEFORE: [(&str, &str); 3] = [
-    ("tab select t2", "tab new"),
+    ("tab select t2", "tab new URL"),
     ("dialog", "click --role button --name Ask"),
     ("dialog --accept", "click --role button --name Ask"),
 ];

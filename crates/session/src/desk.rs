@@ -30,7 +30,7 @@ use crate::target;
 
 /// Time for which a page may not answer during a call, before it counts as one that hangs.
 const SILENCE: Duration = Duration::from_secs(5);
-/// The same for a page that is about to be left.
+/// Time for which a page that is about to be left may not answer.
 const LEAVING: Duration = Duration::from_secs(1);
 /// Milliseconds in which an element that is asked about has to be there.
 const ASKING: u64 = 3_000;

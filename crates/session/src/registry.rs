@@ -165,7 +165,7 @@ impl Registry {
     }
 }
 
-/// Keeps other processes from beginning or sweeping a session, until it is dropped. Without locks of folders, nothing does.
+/// Keeps other processes from beginning or sweeping a session, until it is dropped.
 #[cfg(unix)]
 pub(crate) fn alone(folder: &Path) -> Option<std::fs::File> {
     let folder = std::fs::File::open(folder).ok()?;
@@ -173,7 +173,7 @@ pub(crate) fn alone(folder: &Path) -> Option<std::fs::File> {
     Some(folder)
 }
 
-/// As above.
+/// Does nothing where folders have no locks.
 #[cfg(not(unix))]
 pub(crate) fn alone(_: &Path) -> Option<std::fs::File> {
     None
