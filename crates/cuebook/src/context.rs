@@ -122,6 +122,9 @@ impl BrowserContext {
     /// Returns `false` if the current page does not answer for as long as `patience`, because a script in it does not let go.
     /// A page with an open dialog waits for whoever answers that, and counts as one that answers.
     pub async fn answers(&self, patience: Duration) -> bool {
+        if self.page.dialog().is_some() {
+            return true;
+        }
         let asked = self.page.session().call(EvaluateParams::new("1"), Instant::now() + patience).await;
         !matches!(asked, Err(CallError::DeadlineExceeded { .. })) || self.page.dialog().is_some()
     }

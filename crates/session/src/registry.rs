@@ -157,7 +157,7 @@ impl Registry {
     /// The entry of a session that is alive, and has started.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Entry> {
-        if self.is_alive(name) { self.read(name) } else { None }
+        self.read(name).filter(|_| self.is_alive(name))
     }
 
     fn is_alive(&self, name: &str) -> bool {

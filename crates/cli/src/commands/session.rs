@@ -287,7 +287,8 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
             };
             return Err(Refusal::unusable(ErrorCode::NoBrowser, format!("the session {name} did not start: {why}")));
         }
-        tokio::time::sleep(BEAT).await;
+        // Each look at the socket is a connection that another process has to take.
+        tokio::time::sleep(if ended.is_some() { BEAT * 10 } else { BEAT }).await;
     }
 }
 
