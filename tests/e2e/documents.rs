@@ -67,7 +67,7 @@ const SEVERAL: [(&str, &[&str]); 4] = [
     ("start", &["close", "start --root .", "open URL"]),
 ];
 /// Commands that are not run here, and why.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 8] = [
     ("events", "goes on to the end of the session: `what_happens_in_a_session_is_told_to_its_end` runs it"),
     (
         "evaluate SCRIPT",
@@ -76,7 +76,6 @@ const NOT_RUN: [(&str, &str); 9] = [
     ("detach", "needs an attached browser: `a_session_is_detached_from_a_browser_that_stays` has one"),
     ("mcp", "serves a client: every test of MCP runs it"),
     ("mcp -s NAME", "serves a client: `a_client_of_mcp_and_the_commands_of_a_shell_share_a_session` runs it"),
-    ("view", "serves a page: the tests of the view run it"),
     ("report", "is named without the run that it needs: `docs/logs.md` has it whole"),
     ("attach --cdp 9222", "needs a browser with this port: the tests of sharing have one"),
     ("start --cdp PORT", "as above"),

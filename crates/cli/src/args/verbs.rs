@@ -67,8 +67,10 @@ const ELSEWHERE: [(&str, &str); 39] = [
     ("show", "view"),
 ];
 
+type IsMeant = fn(&str) -> bool;
+
 /// Commands that are ours for something else, and what they mean with such a word after them.
-const ALSO: [(&str, &str, fn(&str) -> bool); 2] = [("check", "tick", is_element), ("eval", "evaluate", is_script)];
+const ALSO: [(&str, &str, IsMeant); 2] = [("check", "tick", is_element), ("eval", "evaluate", is_script)];
 
 /// Commands of theirs that are none here, and what does the same.
 const REFUSED: [(&str, &str); 6] = [
