@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::replay::Changing;
+use super::shell::Shell;
 
 const PRIVATE: &str = "data:text/html,<title>Bank of Ann</title><p>balance";
 
@@ -102,6 +103,21 @@ fn holds(folder: &std::path::Path, text: &str) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[test]
+fn a_session_is_detached_from_a_browser_that_stays() -> Result<()> {
+    let shop = Shop::open()?;
+    let theirs = Theirs::open(&shop.url("/counter"))?;
+    let tabs = theirs.tabs();
+    let shell = Shell { shop: &shop, name: "detached" };
+    shell.run(&["start", "--cdp", &theirs.address])?;
+    shell.run(&["open", &shop.url("/counter")])?;
+    shell.run(&["detach"])?;
+    anyhow::ensure!(theirs.eventually(&tabs), "{:?}", theirs.tabs());
+    let (code, said) = shell.fails(&["detach"])?;
+    anyhow::ensure!(code == 2 && said.contains("no open session detached"), "{code} {said}");
+    Ok(())
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use cuebook_testkit::serve;
 use cuebook_tests::{McpClient, Shop, command};
 use serde_json::json;
 
@@ -28,7 +29,7 @@ impl Shell<'_> {
     }
 
     /// Output of a command that does what it should.
-    fn run(&self, words: &[&str]) -> Result<String> {
+    pub(super) fn run(&self, words: &[&str]) -> Result<String> {
         let output = self.output(words)?;
         let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         ensure!(output.status.success(), "{words:?}: {}\n{stdout}\n{stderr}", output.status);
@@ -36,7 +37,7 @@ impl Shell<'_> {
     }
 
     /// The exit code of a command, and what it prints.
-    fn fails(&self, words: &[&str]) -> Result<(i32, String)> {
+    pub(super) fn fails(&self, words: &[&str]) -> Result<(i32, String)> {
         let output = self.output(words)?;
         let said = [output.stdout, output.stderr].concat();
         Ok((output.status.code().context("a signal")?, String::from_utf8_lossy(&said).into_owned()))
@@ -114,7 +115,7 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
         (&["route", "http://a.test/", "--body-file", "x", "--body", "y"], 2, "one of body, bodyFile and block"),
         (&["close", "-s", "nobody"], 2, "no open session nobody; open are codes"),
         (&["save", "-s", "nobody", "plan.json"], 2, "no open session nobody; open are codes"),
-        (&["tab-list"], 2, "`tab-list` is `cuebook tab list` here"),
+        (&["keydown", "a"], 2, "there is no `keydown` here"),
         (&["tab", "select", "--tab", "t9"], 2, "open are t1"),
         (
             &["batch", "[{\"type\": \"assert\", \"condition\": {\"kind\": \"urlMatches\", \"pattern\": \"/x\"}}]"],
@@ -134,6 +135,113 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
     let answer: serde_json::Value = serde_json::from_str(&counted)?;
     assert_eq!((&answer["error"], &answer["report"]["result"]), (&json!(null), &json!("ok")));
     assert_eq!(shop.hits("counter"), 1);
+    Ok(())
+}
+
+/// A page with something for each verb. Its last script fails.
+const PAGE: &str = "<title>Verbs</title><body style='height:3000px'><h1 class=big>More &amp; more</h1>
+    <button ondblclick=\"o.textContent = 'twice'\">Go</button><output id=o></output><label>Name <input value=ann></label>
+    <label><input type=checkbox> Keep</label><p class=row>1<p class=row>2<p hidden id=gone>Hidden</p>
+    <a href=/x>Link</a><button disabled>Off</button><button onclick=\"this.remove()\">Once</button>
+    <script>localStorage.token = 's3cret-value'; sessionStorage.step = '1'; document.cookie = 'lang=de';
+    setTimeout(() => { throw new Error('boom') })</script>";
+
+#[test]
+fn verbs_of_other_projects_do_the_same() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "verbs" };
+    let url = format!("http://127.0.0.1:{}/", serve([("/", PAGE), ("/next", "<title>Next</title><h1>Next")]));
+    let next = format!("{url}next");
+    shell.run(&[
+        "start",
+        "--profile",
+        "unleashed",
+        "--grant",
+        &format!("destructive@{}", url.trim_end_matches('/')),
+    ])?;
+    shell.run(&["open", &url])?;
+    for (words, part) in [
+        (&["get", "title"][..], "\nVerbs\n"),
+        (&["get", "url"], &*url),
+        (&["get", "text", "css=.big"], "More & more"),
+        (&["get", "html", "--css", ".big"], "More &amp; more"),
+        (&["get", "value", "--label", "Name"], "ann"),
+        (&["get", "attr", "text=Link", "href"], "/x"),
+        (&["get", "count", "css=.row"], "\n2\n"),
+        (&["get", "count", "css=.none"], "\n0\n"),
+        (&["is", "visible", "text=More"], "true"),
+        (&["is", "enabled", "--role", "button", "--name", "Go"], "true"),
+        (&["check", "--label", "Keep"], "checked false → true"),
+        (&["is", "checked", "label=Keep"], "true"),
+        (&["uncheck", "label=Keep"], "checked true → false"),
+        (&["dblclick", "button \"Go\""], "twice"),
+        (&["diff"], "nothing"),
+        (&["focus", "label=Name"], "ok: focus"),
+        (&["scroll", "bottom"], "ok: scroll"),
+        (&["scroll", "up", "100"], "ok: scroll"),
+        (&["scroll", "--role", "button", "--name", "Go"], "ok: scroll"),
+        (&["errors"], "boom"),
+        (&["storage", "local"], "\"token\": 12 characters"),
+        (&["storage", "session", "get", "step"], "1 key"),
+        (&["localstorage-get", "other"], "0 keys"),
+        (&["cookie-set", "theme", "dark"], "set the cookie"),
+        (&["cookie-get", "theme"], "1 cookie\n"),
+        (&["cookie-delete", "theme"], "removed 1 cookie"),
+        (&["auth"], "0 secrets"),
+        (&["eval", "document.title"], "Verbs"),
+        (&["eval", "() => 6 * 7"], "42"),
+        (&["set", "viewport", "800", "600"], "800x600"),
+        (&["set", "offline", "on"], "offline"),
+        (&["set", "offline", "off"], "800x600"),
+        (&["set", "media", "dark"], "dark"),
+        (&["tab-new", &next], "t2 (current)"),
+        (&["tab-list"], "t2 (current): \"Next\""),
+        (&["tab-select", "t1"], "t1 (current)"),
+        (&["tab-close", "t2"], "a tab closed"),
+        (&["goto", &next], "Next"),
+        (&["go-back"], "Verbs"),
+        (&["go-forward"], "Next"),
+        (&["reload"], "loaded again"),
+        (&["list"], "verbs"),
+    ] {
+        let said = shell.run(words)?;
+        ensure!(said.contains(part) && !said.contains("s3cret"), "{words:?}: {said}");
+    }
+    shell.run(&["open", &url])?;
+    shell.run(&["click", "button \"Once\""])?;
+    for (words, expected, part) in [
+        (&["is", "visible", "css=#gone"][..], 1, "\nfalse\n"),
+        (&["is", "visible", "text=Nowhere"], 1, "\nfalse\n"),
+        (&["is", "enabled", "text=Off"], 1, "\nfalse\n"),
+        (&["is", "checked", "label=Keep"], 1, "\nfalse\n"),
+        (&["is", "hungry", "c1"], 2, "one of visible, enabled, checked"),
+        (&["is", "visible"], 2, "browser_is needs target"),
+        (&["is", "visible", "the big button"], 2, "name an element by its id"),
+        (&["get"], 2, "browser_get needs what"),
+        (&["get", "colour"], 2, "one of text, value"),
+        (&["get", "attr", "text=Link"], 2, "the name of an attribute"),
+        (&["get", "text", "css=.none"], 1, "targetNotFound"),
+        (&["get", "text", "css=.row"], 1, "targetAmbiguous"),
+        (&["get", "value", "text=Link"], 1, "has no value"),
+        (&["scroll", "sideways"], 2, "one of up, down, left, right, top, bottom"),
+        (&["scroll", "top", "30"], 2, "with up, down, left and right"),
+        (&["scroll", "c999"], 2, "`c999` is no candidate"),
+        (&["focus"], 2, "browser_focus needs target"),
+        (&["check", "c999"], 2, "`c999` is no candidate"),
+        (&["uncheck", "button \"Go\""], 2, "Go"),
+        (&["focus", "button \"Once\""], 2, "there is no button"),
+        (&["storage", "both"], 2, "one of local, session"),
+        (&["set", "credentials", "ann", "x"], 2, "there is no `set credentials` here"),
+        (&["detach"], 2, "is its own"),
+        (&["delete-data"], 2, "is open"),
+    ] {
+        let (code, said) = shell.fails(words)?;
+        ensure!(code == expected && said.contains(part), "{words:?}: {code} {said}");
+    }
+    shell.run(&["kill-all"])?;
+    ensure!(shell.run(&["delete-data"])?.contains("removed 1 run"));
+    let (code, said) = shell.fails(&["delete-data"])?;
+    ensure!(code == 2 && said.contains("no session verbs has left a run"), "{code} {said}");
     Ok(())
 }
 
@@ -279,5 +387,84 @@ fn while_a_person_has_the_browser_nobody_else_acts() -> Result<()> {
     ensure!(!clicked.is_error && shop.hits("counter") == 1, "{clicked:?}");
     let (code, said) = shell.fails(&["resume"])?;
     ensure!(code == 2 && said.contains("nobody has taken"), "{code} {said}");
+    Ok(())
+}
+
+#[test]
+fn commands_that_start_one_session_at_once_share_it() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "once" };
+    let url = shop.url("/counter");
+    let spawned: Result<Vec<_>> = (0..8)
+        .map(|_| Ok(shell.command(&["open", &url])?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?))
+        .collect();
+    let mut started = 0;
+    for command in spawned? {
+        let output = command.wait_with_output()?;
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        ensure!(output.status.success() && said.contains("ok: navigate"), "{said}");
+        started += usize::from(said.contains("started the session once"));
+    }
+    ensure!(started == 1, "{started} started it");
+    let sessions: serde_json::Value = serde_json::from_str(&shell.run(&["sessions", "--json"])?)?;
+    assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions}");
+    let runs = std::fs::read_dir(shop.runs().join("runs"))?.count();
+    ensure!(runs == 1, "{runs} runs: another session was open for a while");
+    shell.run(&["close"])?;
+    let left = || Ok::<_, anyhow::Error>(shell.run(&["sessions", "--json"])?.trim() == "[]");
+    ensure!(left()?, "a session stays");
+    Ok(())
+}
+
+/// A page whose scripts do not let go, by where it is opened.
+const HANGS: [(&str, &str); 4] = [
+    ("/click", "<title>Click</title><button onclick='while (true) {}'>Spin</button><button>Calm</button>"),
+    ("/timer", "<title>Timer</title><button onclick='setInterval(() => { while (true) {} }, 1)'>Spin</button>"),
+    ("/load", "<title>Load</title><h1>Load</h1><script>while (true) {}</script>"),
+    ("/calm", "<title>Calm</title><h1>Calm</h1><button>Fine</button>"),
+];
+
+#[test]
+fn a_page_that_hangs_fails_its_calls_and_is_left() -> Result<()> {
+    let shop = Shop::open()?;
+    let shell = Shell { shop: &shop, name: "hangs" };
+    let url = format!("http://127.0.0.1:{}", serve(HANGS));
+    let hangs = |words: &[&str]| -> Result<()> {
+        let (code, said) = shell.fails(&[words, &["--json"]].concat())?;
+        let answer: serde_json::Value = serde_json::from_str(&said).with_context(|| said.clone())?;
+        let (why, error) = (&answer["error"], &answer["report"]["error"]["code"]);
+        let is_said = why.as_str().is_some_and(|why| why.contains("does not let go") && why.contains("close the tab"));
+        ensure!(code == 1 && is_said && error == "deadlineExceeded", "{words:?}: {code} {said}");
+        Ok(())
+    };
+    let calm = format!("{url}/calm");
+    let spin = ["click", "button \"Spin\""];
+    for (path, words) in [("/click", &["read"][..]), ("/timer", &["storage", "local"])] {
+        shell.run(&["open", &format!("{url}{path}")])?;
+        // A timer begins after the click, which may be over by then.
+        match path {
+            "/click" => hangs(&spin)?,
+            _ => drop(shell.fails(&spin)?),
+        }
+        hangs(words)?;
+        let opened = shell.run(&["open", &calm])?;
+        ensure!(opened.contains("h1 \"Calm\""), "{path}: {opened}");
+    }
+    shell.run(&["open", &format!("{url}/timer")])?;
+    shell.fails(&spin)?;
+    let reloaded = shell.run(&["reload"])?;
+    ensure!(reloaded.contains("button \"Spin\""), "{reloaded}");
+    hangs(&["open", &format!("{url}/load")])?;
+    let tabs = shell.run(&["tab", "list"])?;
+    ensure!(tabs.contains("t1 (current)"), "{tabs}");
+    let other = shell.run(&["tab", "new", &calm])?;
+    ensure!(other.contains("t2 (current)") && other.contains("h1 \"Calm\""), "{other}");
+    hangs(&["tab", "select", "t1"])?;
+    let calm = shell.run(&["tab", "select", "t2"])?;
+    ensure!(calm.contains("h1 \"Calm\""), "{calm}");
+    let closed = shell.run(&["tab", "close", "t1"])?;
+    ensure!(closed.contains("closed a tab that did not answer"), "{closed}");
+    ensure!(shell.run(&["click", "button \"Fine\""])?.contains("button \"Fine\""));
+    shell.run(&["close"])?;
     Ok(())
 }

@@ -131,6 +131,10 @@ pub(crate) enum Command {
     Sessions,
     /// Write what was done in a session as a plan, by locators
     Save(SaveArgs),
+    /// Leave the browser that a session was attached to: the session ends, the browser stays
+    Detach(SessionName),
+    /// Remove what closed sessions keep: their runs, with pictures, downloads and files
+    DeleteData(DeleteDataArgs),
     /// Print what happens in a session, until it ends
     Events(SessionName),
     /// Take the browser of a session over: whoever else acts in it is refused, and may look
@@ -187,6 +191,18 @@ pub(crate) struct StartArgs {
     pub(crate) options: SessionOptions,
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct DeleteDataArgs {
+    #[command(flatten)]
+    pub(crate) name: SessionName,
+    /// Directory with the logs of the sessions
+    #[arg(long, value_name = "DIR", default_value = "cuebook-runs")]
+    pub(crate) out: PathBuf,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Args)]
@@ -807,13 +823,18 @@ impl Arguments {
     /// Parses the arguments of the process, with settings of files and variables. Prints help and errors itself, and
     /// returns the exit code.
     pub(crate) fn read() -> Result<Self, ExitCode> {
-        let words: Vec<_> = std::env::args_os().collect();
+        let mut words: Vec<_> = std::env::args_os().collect();
+        let refused = verbs::put_in_our_words(&mut words).err();
         let wants_json = words.iter().any(|argument| argument == "--json");
         let applied = configured(line(), &words);
         let Applied { line: mut command, configured } =
             applied.map_err(|refusal| refusal.print(Output { json: wants_json, quiet: false }))?;
         let wants_json = wants_json || configured.contains("json");
-        let parsed = command.try_get_matches_from_mut(words).and_then(|matches| {
+        let matches = match refused {
+            Some(refused) => Err(refused),
+            None => command.try_get_matches_from_mut(words),
+        };
+        let parsed = matches.and_then(|matches| {
             if let Some(call) = verbs::called(&matches)? {
                 let output = Output { json: matches.get_flag("json"), quiet: matches.get_flag("quiet") };
                 let verbosity = matches.get_count("verbose");
@@ -822,7 +843,7 @@ impl Arguments {
             Ok(Ok((Line::from_arg_matches(&matches)?, matches)))
         });
         let parsed = parsed.map_err(|error| {
-            let error = verbs::named_elsewhere(error).format(&mut command);
+            let error = error.format(&mut command);
             let is_help = !error.use_stderr();
             if is_help || !wants_json {
                 error.print().ok();
@@ -871,12 +892,37 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ("Run tasks and plans", &["run", "exec", "observe"]),
     (
         "Hold a browser",
-        &["open", "back", "batch", "save", "start", "sessions", "events", "pause", "resume", "close", "mcp"],
+        &[
+            "open",
+            "back",
+            "forward",
+            "reload",
+            "batch",
+            "save",
+            "start",
+            "sessions",
+            "events",
+            "pause",
+            "resume",
+            "close",
+            "detach",
+            "delete-data",
+            "mcp",
+        ],
     ),
-    ("Look and read", &["snapshot", "find", "read", "screenshot", "pdf"]),
-    ("Act", &["click", "type", "select", "press", "hover", "drag", "upload", "dialog"]),
+    ("Look and read", &["snapshot", "diff", "find", "read", "get", "is", "screenshot", "pdf"]),
+    (
+        "Act",
+        &[
+            "click", "type", "select", "tick", "uncheck", "press", "focus", "hover", "scroll", "drag", "upload",
+            "dialog", "evaluate",
+        ],
+    ),
     ("Wait and switch tabs", &["wait", "tab"]),
-    ("State and settings of a session", &["cookies", "state-save", "state-load", "emulate", "resize"]),
+    (
+        "State and settings of a session",
+        &["cookies", "storage", "auth", "state-save", "state-load", "emulate", "resize"],
+    ),
     ("Console and network of a session", &["console", "requests", "route", "unroute"]),
     ("Write plans and policies", &["record", "check", "schema", "policy"]),
     ("Test and measure", &["test", "propose", "replay", "minimize", "suggest", "eval"]),

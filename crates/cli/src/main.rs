@@ -107,6 +107,8 @@ async fn run(arguments: Arguments) -> Exit {
         Command::Serve(command) => commands::session::serve_here(*command, output).await,
         Command::Sessions => commands::session::list(output),
         Command::Save(command) => commands::save::run(&command, output),
+        Command::Detach(name) => commands::session::detach(&name, output).await,
+        Command::DeleteData(command) => commands::prune::of_session(command, output),
         Command::Events(name) => commands::attached::events(&name, output).await,
         Command::Pause(name) => commands::attached::pause(&name, output).await,
         Command::Resume(name) => commands::attached::resume(&name, output).await,

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cuebook_cdp::protocol::browser_protocol::page::PrintToPdfParams;
-use cuebook_cdp::{Browser, Emulation, Page, PageError, TargetId};
+use cuebook_cdp::protocol::browser_protocol::page::{CrashParams, PrintToPdfParams};
+use cuebook_cdp::protocol::js_protocol::runtime::{EvaluateParams, TerminateExecutionParams};
+use cuebook_cdp::{Browser, CallError, Emulation, Page, PageError, TargetId};
 use cuebook_grammar::seam::boxed::BoxError;
 use serde::Deserialize;
 
@@ -16,6 +17,10 @@ use crate::journal::{ConsoleMessage, Journal, PageRequest, PageRequestDetails};
 
 /// Time limit of a setting.
 const SETTING: Duration = Duration::from_secs(10);
+/// Time limit for the end of a script.
+const ENDING: Duration = Duration::from_secs(1);
+/// Time in which a page whose script was ended begins the next one.
+const AGAIN: Duration = Duration::from_millis(100);
 /// Time limit of a page on paper.
 const PRINTING: Duration = Duration::from_secs(60);
 
@@ -106,6 +111,53 @@ impl BrowserContext {
     /// them.
     pub async fn request_details(&self, index: u64) -> Option<PageRequestDetails> {
         self.journal.as_ref()?.details(index).await
+    }
+
+    /// The address of the current page.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.page.url()
+    }
+
+    /// Returns `false` if the current page does not answer for as long as `patience`, because a script in it does not let go.
+    /// A page with an open dialog waits for whoever answers that, and counts as one that answers.
+    pub async fn answers(&self, patience: Duration) -> bool {
+        if self.page.dialog().is_some() {
+            return true;
+        }
+        let asked = self.page.session().call(EvaluateParams::new("1"), Instant::now() + patience).await;
+        !matches!(asked, Err(CallError::DeadlineExceeded { .. })) || self.page.dialog().is_some()
+    }
+
+    /// Makes a page that is about to be left let go, if it does not answer within `patience`: its script is ended and, if it
+    /// begins another one at once, its process. A document of the same site would wait for it.
+    pub async fn make_let_go(&self, patience: Duration) {
+        if self.answers(patience).await {
+            return;
+        }
+        let session = self.page.session();
+        let ended = session.call(TerminateExecutionParams {}, Instant::now() + ENDING).await;
+        tokio::time::sleep(AGAIN).await;
+        if ended.is_ok() && self.answers(patience * 2).await {
+            return;
+        }
+        tracing::debug!("the process of a page that hangs is ended");
+        // The answer is that the page is gone.
+        session.call(CrashParams {}, Instant::now() + ENDING).await.ok();
+    }
+
+    /// Returns `true` if the process of the current page is gone. It can be opened again, and not be looked at.
+    #[must_use]
+    pub fn is_crashed(&self) -> bool {
+        self.page.crashed()
+    }
+
+    /// Closes the current page without asking it.
+    ///
+    /// # Errors
+    /// [`PageError`]
+    pub async fn close_page(&self) -> Result<(), PageError> {
+        self.page.close(Instant::now() + SETTING).await
     }
 
     /// The page on paper, as a PDF with backgrounds, on the paper size that its style sheet states, else US letter. Fields

@@ -230,6 +230,10 @@ async fn on_empty<T: DeserializeOwned>(
 const ENTRIES: &str = "() => { try { return Object.entries(localStorage).map(([name, value]) => ({ name, value })); } \
                        catch { return []; } }";
 
+/// Keys of a storage, with the lengths of their values.
+const LENGTHS: &str = "area => { try { return Object.entries(globalThis[area]).map(([name, value]) => [name, value.length]); } \
+                       catch { return []; } }";
+
 /// A cookie, without its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -361,6 +365,18 @@ impl BrowserContext {
     pub async fn cookies(&self) -> Result<Vec<CookieEntry>, StorageError> {
         let (_, page) = self.own()?;
         Ok(cookies(page, Instant::now() + PATIENCE).await?.into_iter().map(CookieEntry::from).collect())
+    }
+
+    /// The keys of the current page's storage, that of the tab or that of the origin, with the lengths of their values in
+    /// UTF-16 code units.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub async fn stored(&self, is_of_tab: bool) -> Result<Vec<(String, usize)>, StorageError> {
+        let until = Instant::now() + PATIENCE;
+        let (_, page) = self.own()?;
+        let area = if is_of_tab { "sessionStorage" } else { "localStorage" };
+        Ok(page.world(&page.main_frame().id, until).await?.call(LENGTHS, &[area.into()], until).await?)
     }
 
     /// Sets a cookie of the session for a URL.

@@ -482,6 +482,11 @@ impl Policy {
         self.secrets.get(secret).map(Vec::as_slice)
     }
 
+    /// The secrets whose origins are known, with these.
+    pub fn bound_secrets(&self) -> impl Iterator<Item = (&CredentialRef, &[String])> {
+        self.secrets.iter().map(|(name, origins)| (name, origins.as_slice()))
+    }
+
     /// The registered action of this name.
     #[must_use]
     pub fn registered(&self, name: &str) -> Option<&RegisteredAction> {

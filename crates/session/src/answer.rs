@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cuebook_grammar::action::Action;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::{EffectRecord, remark};
 use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::render::{cut, one_line, quoted};
-use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, StepReport};
+use cuebook_grammar::report::{ErrorCode, RunError, RunFailure, RunReport, RunResult, StepReport};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -75,6 +76,22 @@ impl Answer {
         self.is_browser_gone || self.report.as_ref().is_some_and(|report| is_of_gone_browser(report))
     }
 
+    /// The call ended because its page did not answer for this long.
+    pub(crate) fn hung(mut self, patience: Duration) -> Self {
+        let why = format!(
+            "the page's script does not let go: it has not answered for {} s; reload the page, open an address, or close the \
+             tab",
+            patience.as_secs()
+        );
+        let error = RunError::new(ErrorCode::DeadlineExceeded, &*why);
+        self.report = Some(Box::new(match self.report {
+            Some(report) => RunReport { result: RunResult::Failed, error: Some(error), ..*report },
+            None => RunReport::without_run(RunResult::Failed, Some(error)),
+        }));
+        self.error = Some(why);
+        self
+    }
+
     /// A page that cannot be seen.
     pub(crate) fn unseen(failure: &RunFailure) -> Self {
         Self { is_browser_gone: is_of_gone_browser(&failure.report), ..Self::failed(failure.to_string()) }
@@ -91,7 +108,7 @@ impl Answer {
         }
         if page.dialog.is_none() && page.unseen().is_some() {
             self.page.push(
-                "- The page cannot be seen, nor left: go on in a new tab, and close this one if it stays so".to_owned(),
+                "- The page cannot be seen: reload it, open an address, or close the tab if it stays so".to_owned(),
             );
         }
         self.modal = page.dialog.as_ref().map(|dialog| {
@@ -293,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_does_not_answer_is_left_by_a_new_tab() {
+    fn a_page_that_does_not_answer_is_said_to_be_left() {
         let mut page = Observation::blank(PageId::new("p"), "http://a.test/");
         let mut shown = Answer::default();
         shown.show(&page, true, String::new());
@@ -301,7 +318,7 @@ mod tests {
         let frame = serde_json::json!([{ "url": "http://a.test/", "origin": "", "omitted": "it did not answer" }]);
         page.frames = serde_json::from_value(frame).unwrap();
         shown.show(&page, true, String::new());
-        assert!(shown.page.concat().contains("go on in a new tab"), "{:?}", shown.page);
+        assert!(shown.page.concat().contains("reload it, open an address"), "{:?}", shown.page);
     }
 
     #[test]

@@ -55,6 +55,10 @@ pub enum Call {
     },
     /// Sees whether all of these are visible as the page is now.
     Verify(Vec<Sought>),
+    /// Says what is so about the page or an element of it, which need not be one that can be acted on.
+    Ask(Fact),
+    /// Shows what changed on the page since it was last shown.
+    Changes,
     /// Waits this long, at most 30 s.
     Pause(Duration),
     /// Names the open tabs.
@@ -81,6 +85,18 @@ pub struct Sought {
     pub text: Option<String>,
 }
 
+/// Something to know of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fact {
+    /// The title of the page.
+    Title,
+    /// The answer to a query of `extract`, with a `targetRef` as a call names elements.
+    Read(Value),
+    /// `true` or `false`: a condition with such a `target` holds now. The call fails where it does not.
+    Holds(Value),
+}
+
 /// A call about what surrounds the pages of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,19 +105,28 @@ pub enum ContextCall {
     SaveState(String),
     /// Adds the cookies and the local storage of a file.
     LoadState(String),
-    /// Lists the cookies, without values.
-    Cookies,
+    /// Lists the cookies, all or those of this name, without values.
+    Cookies(Option<String>),
     /// Sets a cookie of the session.
     SetCookie {
         /// Name of the cookie.
         name: String,
         /// Value of the cookie.
         value: String,
-        /// Address that it is set for.
-        url: String,
+        /// Address that it is set for; that of the page unless stated.
+        url: Option<String>,
     },
     /// Removes the cookies of this name, or all.
     ClearCookies(Option<String>),
+    /// Lists the keys that the page stores, without values.
+    Storage {
+        /// `true` for the storage of the tab, `false` for that of the origin.
+        is_session: bool,
+        /// The only key to list.
+        key: Option<String>,
+    },
+    /// Lists the names of the secrets, and where each may be entered.
+    Credentials,
     /// Changes the settings that are named, as the arguments of `browser_emulate` name them.
     Emulate(Map<String, Value>),
     /// Lists messages of the console, of this level and those above it.
@@ -128,11 +153,18 @@ pub enum ContextCall {
 }
 
 impl ContextCall {
+    /// Returns `true` if the current page has to answer.
+    pub(crate) const fn asks_page(&self) -> bool {
+        matches!(self, Self::SaveState(_) | Self::Storage { .. } | Self::Emulate(_) | Self::Pdf(_))
+    }
+
     /// Returns `true` if pages do not learn of it.
     pub(crate) const fn only_looks(&self) -> bool {
         match self {
             Self::SaveState(_)
-            | Self::Cookies
+            | Self::Cookies(_)
+            | Self::Storage { .. }
+            | Self::Credentials
             | Self::Console(_)
             | Self::Requests(_)
             | Self::Request(_)

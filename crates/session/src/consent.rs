@@ -1,5 +1,7 @@
 //! Questions to whoever holds a session.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::deadline::Deadline;
@@ -47,14 +49,34 @@ impl Question {
 
 /// Asks whoever holds the session. It is given to the builder of the agent.
 #[derive(Debug)]
-pub struct Asker(mpsc::Sender<Question>);
+pub struct Asker {
+    sender: mpsc::Sender<Question>,
+    is_asking: Arc<AtomicBool>,
+}
+
+/// Where the questions of an [`Asker`] arrive.
+#[derive(Debug)]
+pub struct Asked {
+    pub(crate) questions: mpsc::Receiver<Question>,
+    /// `true` while a step waits for an answer.
+    pub(crate) is_asking: Arc<AtomicBool>,
+}
 
 impl Asker {
     /// A way to ask, and where the questions arrive.
     #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<Question>) {
-        let (sender, receiver) = mpsc::channel(1);
-        (Self(sender), receiver)
+    pub fn new() -> (Self, Asked) {
+        let (sender, questions) = mpsc::channel(1);
+        let is_asking = Arc::<AtomicBool>::default();
+        (Self { sender, is_asking: is_asking.clone() }, Asked { questions, is_asking })
+    }
+}
+
+struct Asking<'a>(&'a AtomicBool);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 
@@ -63,9 +85,12 @@ impl Confirm for Asker {
         let (question, answer) = Question::new(request.question.clone(), request.grant.clone());
         let patience = deadline.remaining(Instant::now()).min(PATIENCE);
         let asked = async {
-            self.0.send(question).await.ok()?;
+            self.sender.send(question).await.ok()?;
             answer.await.ok()
         };
+        self.is_asking.store(true, Ordering::Relaxed);
+        // Also where whoever waits for the answer gives up.
+        let _asking = Asking(&self.is_asking);
         timeout(patience, asked).await.ok().flatten().unwrap_or(ConfirmReply::Unanswered)
     }
 }

@@ -135,8 +135,9 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             let (cookies, origins) = (counted(cookies, "cookie"), counted(origins, "origin"));
             Ok(vec![format!("ok: loaded {cookies} and the storage of {origins}; reload the page to use them")])
         }
-        ContextCall::Cookies => {
-            let cookies = context.cookies().await.map_err(said)?;
+        ContextCall::Cookies(name) => {
+            let mut cookies = context.cookies().await.map_err(said)?;
+            cookies.retain(|cookie| name.as_ref().is_none_or(|name| cookie.name == *name));
             let lines = cookies.iter().map(|cookie| {
                 let expires = cookie.expires.map_or("session".to_owned(), |expires| format!("until {}", at(expires)));
                 let flags = [(cookie.http_only, ", httpOnly"), (cookie.secure, ", secure")];
@@ -147,12 +148,37 @@ async fn carried_out(session: &mut Session, files: &Files, call: ContextCall) ->
             Ok(listed(format!("ok: {}", counted(cookies.len(), "cookie")), lines.collect()))
         }
         ContextCall::SetCookie { name, value, url } => {
+            let url = url.unwrap_or_else(|| context.url());
             context.set_cookie(&name, &value, &url).await.map_err(said)?;
             Ok(vec![format!("ok: set the cookie {} for {}", quoted(&name, 80), quoted(&url, 200))])
         }
         ContextCall::ClearCookies(name) => {
             let count = context.clear_cookies(name.as_deref()).await.map_err(said)?;
             Ok(vec![format!("ok: removed {}", counted(count, "cookie"))])
+        }
+        ContextCall::Storage { is_session, key } => {
+            let mut stored = context.stored(is_session).await.map_err(said)?;
+            stored.retain(|(name, _)| key.as_ref().is_none_or(|key| name == key));
+            let verdict = format!("ok: {}; values are never shown", counted(stored.len(), "key"));
+            let line = |(name, length): &(String, usize)| {
+                format!("- {}: {}", quoted(name, 200), counted(*length, "character"))
+            };
+            Ok(listed(verdict, stored.iter().map(line).collect()))
+        }
+        ContextCall::Credentials => {
+            let policy = session.policy();
+            let entered = policy.bound_secrets().map(|(name, origins)| {
+                format!("- {}: entered at {}", quoted(name.as_str(), 80), one_line(&origins.join(", "), 300))
+            });
+            let sent = policy.request_secrets().map(|(name, origin)| {
+                format!(
+                    "- {}: sent to {} with each request (HTTP Basic)",
+                    quoted(name.as_str(), 80),
+                    one_line(&origin, 300)
+                )
+            });
+            let lines: Vec<String> = entered.chain(sent).collect();
+            Ok(listed(format!("ok: {}; values are never shown", counted(lines.len(), "secret")), lines))
         }
         ContextCall::Emulate(members) => {
             let former = context.emulation();

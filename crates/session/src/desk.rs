@@ -1,14 +1,19 @@
 //! The calls of one session, carried out.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use cuebook::Session;
 use cuebook::repair::Interrupt;
+use cuebook::{BrowserContext, Session};
 use cuebook_decoding::read::ElementName;
 use cuebook_grammar::action::{Action, Navigate, ResolveSelector};
 use cuebook_grammar::id::{CandidateId, PageId, TargetRef};
 use cuebook_grammar::observation::{Observation, Scope};
+use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::{Author, PlanDraft};
+use cuebook_grammar::record::StepOrigin;
 use cuebook_grammar::render::{self, TextOptions, quoted};
 use cuebook_grammar::report::{RunError, RunReport, StepReport};
 use cuebook_grammar::step::Step;
@@ -16,13 +21,21 @@ use cuebook_grammar::wire::SelectorText;
 use serde_json::{Map, Value, json};
 use url::{Host, Url};
 
-use crate::answer::{Answer, is_of_gone_browser, why_not};
-use crate::call::{Call, LONGEST_PAUSE, Request, Sought};
+use crate::answer::{Answer, fenced, is_of_gone_browser, why_not};
+use crate::call::{Call, Fact, LONGEST_PAUSE, Request, Sought};
 use crate::context::{self, Files};
 use crate::known;
 use crate::tabs::Tabs;
 use crate::target;
 
+/// Time for which a page may not answer during a call, before it counts as one that hangs.
+const SILENCE: Duration = Duration::from_secs(5);
+/// Time for which a page that is about to be left may not answer.
+const LEAVING: Duration = Duration::from_secs(1);
+/// Milliseconds in which an element that is asked about has to be there.
+const ASKING: u64 = 3_000;
+/// How often a page is asked.
+const BEAT: Duration = Duration::from_millis(500);
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
 /// Members that name an element: of a step, or of an object in it.
@@ -43,11 +56,13 @@ pub(crate) struct Desk {
     shown: HashMap<PageId, Observation>,
     /// Loopback addresses may be opened, as they were named.
     opens_loopback: bool,
+    /// A person is asked, and pages may wait for the answer.
+    is_asking: Arc<AtomicBool>,
 }
 
 impl Desk {
-    pub(crate) fn new(session: Session, opens_loopback: bool) -> Self {
-        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback }
+    pub(crate) fn new(session: Session, opens_loopback: bool, is_asking: Arc<AtomicBool>) -> Self {
+        Self { session, tabs: Tabs::default(), shown: HashMap::new(), opens_loopback, is_asking }
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -62,16 +77,42 @@ impl Desk {
         self.session
     }
 
-    /// Carries out a call.
+    /// Carries out a call, unless the page does not answer.
     pub(crate) async fn perform(&mut self, request: Request, interrupt: &Interrupt) -> Answer {
-        self.session.interrupt_by(interrupt.clone());
-        if let Some(name) = &request.tab {
-            match self.tabs.find(name) {
-                Ok((_, page)) if page == *self.session.page() => {}
-                Ok((_, page)) => self.session.turn_to(page),
-                Err(why) => return Answer::failed(why),
-            }
+        let tab = match &request.call {
+            Call::SelectTab(name) => Some(name),
+            _ => request.tab.as_ref(),
+        };
+        match tab.map(|name| self.tabs.find(name)).transpose() {
+            Ok(Some((_, page))) if page != *self.session.page() => self.session.turn_to(page),
+            Ok(_) => {}
+            Err(why) => return Answer::failed(why),
         }
+        if matches!(request.call, Call::NewTab(_))
+            && let Err(error) = self.session.new_tab().await
+        {
+            return Answer::failed(format!("the tab cannot be opened: {error}"));
+        }
+        let hung = Interrupt::default();
+        let Ok(page) = self.session.context() else { return self.carry_out(request, interrupt, &hung).await };
+        if leaves(&request.call) {
+            page.make_let_go(LEAVING).await;
+        }
+        let (patience, is_asking) = (patience(&request.call), self.is_asking.clone());
+        let mut work = Box::pin(self.carry_out(request, interrupt, &hung));
+        tokio::select! {
+            answer = &mut work => return answer,
+            () = silence(&page, patience, &is_asking) => {}
+        }
+        hung.trigger();
+        interrupt.trigger();
+        let answer = work.await;
+        self.session.interrupt_by(Interrupt::default());
+        answer.hung(patience)
+    }
+
+    async fn carry_out(&mut self, request: Request, interrupt: &Interrupt, hung: &Interrupt) -> Answer {
+        self.session.interrupt_by(interrupt.clone());
         let shows_all =
             request.shows_all || matches!(request.call, Call::Look | Call::LookInto(_) | Call::SelectTab(_));
         let into = match &request.call {
@@ -81,7 +122,7 @@ impl Desk {
         let is_reading = matches!(&request.call, Call::Plan { is_dry: true, .. });
         let mut answer = match request.call {
             Call::Open(url) => self.open(&url).await,
-            Call::Look | Call::LookInto(_) => Answer::default(),
+            Call::Look | Call::LookInto(_) | Call::Changes | Call::SelectTab(_) => Answer::default(),
             Call::Act(steps) => self.act(steps).await,
             Call::Plan { plan, is_dry } => self.plan(plan, is_dry).await,
             Call::Wait { text, is_gone } => self.wait(&text, is_gone).await,
@@ -92,23 +133,24 @@ impl Desk {
                     () = interrupt.triggered() => Answer::failed("the pause was interrupted"),
                 }
             }
+            Call::Ask(fact) => return self.ask(fact).await,
             Call::Tabs => return self.name_tabs().await,
-            Call::NewTab(url) => self.new_tab(url).await,
-            Call::SelectTab(name) => match self.tabs.find(&name) {
-                Ok((_, page)) => {
-                    self.session.turn_to(page);
-                    Answer::default()
-                }
-                Err(why) => Answer::failed(why),
-            },
+            Call::NewTab(Some(url)) => self.open(&url).await,
+            Call::NewTab(None) => Answer { result: vec!["ok: a tab is open".to_owned()], ..Answer::default() },
             Call::CloseTab(name) => self.close_tab(name).await,
             Call::Context(call) => {
+                let page = self.session.context().ok().filter(|_| call.asks_page());
+                if let Some(page) = page
+                    && !page.answers(SILENCE).await
+                {
+                    return Answer::default().hung(SILENCE);
+                }
                 let files = Files::of(&self.session, request.is_confined);
                 return context::perform(&mut self.session, &files, call).await;
             }
         };
         // A call that was interrupted still says what its page looks like.
-        self.session.interrupt_by(Interrupt::default());
+        self.session.interrupt_by(hung.clone());
         let only_read = answer.report.as_ref().is_some_and(|report| report.steps.iter().all(reads));
         if !is_reading && (!only_read || answer.error.is_some()) {
             // Who asked for another page and did not get it knows this one.
@@ -197,6 +239,15 @@ impl Desk {
     }
 
     async fn act(&mut self, mut steps: Vec<Value>) -> Answer {
+        // Where the process of a page is gone, there is nothing to look at before it is loaded again.
+        if let [only] = &steps[..]
+            && only["type"] == "reload"
+            && let Ok(page) = self.session.context()
+            && page.is_crashed()
+        {
+            let report = self.session.act(Author::Operator, Navigate::to(&page.url())).await;
+            return self.answer(RunReport::from_result(report), 1);
+        }
         if let Err(why) = self.resolve(&mut steps).await {
             return Answer::failed(why);
         }
@@ -338,6 +389,45 @@ impl Desk {
         self.watch(json!({ "version": "1.0", "candidates": candidates, "steps": steps }), sought.len()).await
     }
 
+    async fn ask(&mut self, fact: Fact) -> Answer {
+        let (mut step, place) = match fact {
+            Fact::Title => {
+                return match self.session.glance(Scope::View).await {
+                    Ok(page) => {
+                        Answer { result: vec!["ok: title".to_owned(), fenced(&page.title)], ..Answer::default() }
+                    }
+                    Err(failure) => Answer::unseen(&failure),
+                };
+            }
+            Fact::Read(query) => (json!({ "type": "extract", "query": query }), "/query/targetRef"),
+            Fact::Holds(condition) => (json!({ "type": "assert", "condition": condition }), "/condition/target"),
+        };
+        let mut candidates = Map::new();
+        if let Some(target) = step.pointer_mut(place) {
+            let name = match ElementName::read(target.as_str().unwrap_or_default()) {
+                Ok(name) => name,
+                Err(why) => return Answer::failed(why),
+            };
+            *target = match &name {
+                ElementName::Id(id) => json!(id.to_string()),
+                _ => json!("element"),
+            };
+            candidates.extend(target::locator(&name).map(|locator| ("element".to_owned(), locator)));
+        }
+        step["timeoutMs"] = json!(ASKING);
+        let is_asked = step["type"] == "assert";
+        let mut answer = self.watch(json!({ "version": "1.0", "candidates": candidates, "steps": [step] }), 1).await;
+        let asked =
+            answer.report.as_ref().and_then(|report| report.steps.iter().find(|it| it.origin == StepOrigin::Plan));
+        let cause = asked.and_then(|step| step.failure.as_ref()).map(|failure| failure.cause);
+        match (&answer.error, cause) {
+            (None, _) if is_asked => answer.result = vec!["true".to_owned()],
+            (Some(_), Some(Cause::PostconditionFailed)) if is_asked => answer.result = vec!["false".to_owned()],
+            _ => {}
+        }
+        answer
+    }
+
     /// Follows a plan of ours that only looks.
     async fn watch(&mut self, plan: Value, planned: usize) -> Answer {
         match PlanDraft::read_value(plan, Author::Operator) {
@@ -350,36 +440,54 @@ impl Desk {
     }
 
     async fn name_tabs(&mut self) -> Answer {
-        match self.session.look(Scope::View).await {
-            Ok(now) => self.tabs.note(&now),
-            Err(failure) => return Answer::unseen(&failure),
+        // Those of a page that hangs are as they were last seen.
+        let hangs = match self.session.context() {
+            Ok(page) => self.tabs.has(self.session.page()) && !page.answers(LEAVING).await,
+            Err(_) => false,
+        };
+        if !hangs {
+            match self.session.look(Scope::View).await {
+                Ok(now) => self.tabs.note(&now),
+                Err(failure) => return Answer::unseen(&failure),
+            }
         }
         Answer { tabs: self.tabs.lines(), ..Answer::default() }
     }
 
-    async fn new_tab(&mut self, url: Option<String>) -> Answer {
-        if let Err(error) = self.session.new_tab().await {
-            return Answer::failed(format!("the tab cannot be opened: {error}"));
+    async fn close_tab(&mut self, name: Option<String>) -> Answer {
+        let former = self.session.page().clone();
+        if let Some(name) = name {
+            match self.tabs.find(&name) {
+                Ok((_, page)) => self.session.turn_to(page),
+                Err(why) => return Answer::failed(why),
+            }
         }
-        match url {
-            Some(url) => self.open(&url).await,
-            None => Answer { result: vec!["ok: a tab is open".to_owned()], ..Answer::default() },
+        let closed = self.session.page().clone();
+        let answer = match self.session.context() {
+            // No step can look at it first.
+            Ok(page) if !page.answers(LEAVING).await => self.close_hung(&page).await,
+            _ => self.act(vec![json!({ "type": "closeTab" })]).await,
+        };
+        if closed != former {
+            self.session.turn_to(former);
         }
+        answer
     }
 
-    async fn close_tab(&mut self, name: Option<String>) -> Answer {
-        // The positions of tabs are those of the page as it is now.
-        if let Err(failure) = self.session.look(Scope::View).await.map(|now| self.tabs.note(&now)) {
-            return Answer::unseen(&failure);
-        }
-        let step = match name {
-            None => json!({ "type": "closeTab" }),
-            Some(name) => match self.tabs.find(&name) {
-                Ok((index, _)) => json!({ "type": "closeTab", "tab": index }),
-                Err(why) => return Answer::failed(why),
-            },
+    async fn close_hung(&mut self, page: &BrowserContext) -> Answer {
+        let change = json!({ "closeTab": page.url() });
+        let noted = self.session.note_change(change).await.map_err(|failure| failure.to_string());
+        let closed = match noted {
+            Ok(()) => page.close_page().await.map_err(|error| error.to_string()),
+            Err(why) => Err(why),
         };
-        self.act(vec![step]).await
+        if let Err(why) = closed {
+            return Answer::failed(format!("the tab cannot be closed: {why}"));
+        }
+        if let Some(other) = self.tabs.beside(self.session.page()) {
+            self.session.turn_to(other);
+        }
+        Answer { result: vec!["ok: closed a tab that did not answer".to_owned()], ..Answer::default() }
     }
 
     fn answer(&self, report: RunReport, planned: usize) -> Answer {
@@ -392,6 +500,40 @@ impl Desk {
         let title = |step: &StepReport| step.action.action.target().and_then(known).map(|it| it.title());
         Answer::of(report, planned, &title)
     }
+}
+
+/// Ends once a page has not answered for as long as `patience`, and no person is asked whom it may wait for.
+async fn silence(page: &BrowserContext, patience: Duration, is_asking: &AtomicBool) {
+    loop {
+        tokio::time::sleep(BEAT).await;
+        if !page.answers(patience).await && !is_asking.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+}
+
+/// How long a page may be silent during a call: longer where a step says so, or the call takes its time.
+fn patience(call: &Call) -> Duration {
+    let steps = match call {
+        Call::Pause(time) => return SILENCE + *time,
+        Call::Act(steps) => Some(steps),
+        Call::Plan { plan, .. } => plan.get("steps").unwrap_or(plan).as_array(),
+        _ => None,
+    };
+    let stated = steps.into_iter().flatten().filter_map(|step| step.get("timeoutMs")?.as_u64());
+    stated.map(Duration::from_millis).fold(SILENCE, Duration::max)
+}
+
+/// Returns `true` if the page of a call is left by it.
+fn leaves(call: &Call) -> bool {
+    let first = match call {
+        Call::Open(_) => return true,
+        Call::Act(steps) => steps.first(),
+        Call::Plan { plan, is_dry: false } => plan.get("steps").unwrap_or(plan).get(0),
+        _ => None,
+    };
+    let verb = first.and_then(|step| step.get("type")?.as_str());
+    verb.is_some_and(|verb| ["navigate", "goBack", "goForward", "reload"].contains(&verb))
 }
 
 /// Returns `true` if a step only read, so that the page is as it was shown.

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;
 use crate::call::Request;
-use crate::consent::Question;
+use crate::consent::{Asked, Question};
 use crate::desk::Desk;
 use crate::events::{Event, Events, Feed, Hub};
 use crate::person::{HandedBack, Recording};
@@ -95,18 +95,18 @@ impl Drop for RunningCall {
 }
 
 impl Handle {
-    /// Gives a session to a task. `questions` is the other end of the [`Asker`](crate::Asker) that its agent was built
+    /// Gives a session to a task. `asked` is the other end of the [`Asker`](crate::Asker) that its agent was built
     /// with. With `opens_loopback`, addresses of this machine may be opened although the policy does not name them.
     #[must_use]
-    pub fn start(session: Session, questions: mpsc::Receiver<Question>, opens_loopback: bool) -> Self {
+    pub fn start(session: Session, asked: Asked, opens_loopback: bool) -> Self {
         let (jobs, receiver) = mpsc::channel(16);
         let log = session.log().map(str::to_owned);
         let hub = Hub::new();
         let person = TakeOver::new(hub.clone());
         let feed = Feed::new(session.events(), hub.clone());
         let served = Served {
-            desk: Desk::new(session, opens_loopback),
-            questions,
+            desk: Desk::new(session, opens_loopback, asked.is_asking),
+            questions: asked.questions,
             feed,
             person: person.clone(),
             recording: None,

@@ -36,9 +36,9 @@ mod wire;
 
 pub use answer::{Answer, Picture};
 pub use arguments::{Argument, Form};
-pub use call::{Call, ContextCall, Request};
+pub use call::{Call, ContextCall, Fact, Request, Sought};
 pub use client::{Client, Reply};
-pub use consent::{Asker, Question};
+pub use consent::{Asked, Asker, Question};
 pub use events::{Event, Events};
 pub use handle::{Handle, Progress, RunningCall, SessionEnded};
 pub use person::HandedBack;

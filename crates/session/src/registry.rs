@@ -37,6 +37,9 @@ pub struct Entry {
     pub folder: PathBuf,
     /// When it was started, in milliseconds since 1970.
     pub since_ms: u64,
+    /// Its browser is one that a person has, and stays when it ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_attached: bool,
     /// Folder of its log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
@@ -49,7 +52,8 @@ impl Entry {
     /// A session of this process, with this version.
     #[must_use]
     pub fn of_this_process(name: String, folder: PathBuf, since_ms: u64) -> Self {
-        Self { name, process: std::process::id(), version: VERSION.to_owned(), folder, since_ms, log: None, view: None }
+        let (process, version) = (std::process::id(), VERSION.to_owned());
+        Self { name, process, version, folder, since_ms, is_attached: false, log: None, view: None }
     }
 }
 
@@ -113,8 +117,12 @@ impl Registry {
         serde_json::from_slice(&std::fs::read(self.file(name, "json").ok()?).ok()?).ok()
     }
 
+    /// Removes what a dead session left, unless another one has its name by now.
     fn sweep(&self, name: &str) {
-        self.remove(name, &["sock", "json", "log"]);
+        let _alone = alone(&self.folder);
+        if !self.is_alive(name) {
+            self.remove(name, &["sock", "json", "log"]);
+        }
     }
 
     fn remove(&self, name: &str, extensions: &[&str]) {
@@ -134,28 +142,41 @@ impl Registry {
         let mut alive = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
             let path = file?.path();
-            if path.extension().is_none_or(|extension| extension != "json") {
-                continue;
-            }
+            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            match self.read(&name) {
-                Some(entry) if self.is_alive(&name) => alive.push(entry),
-                _ => self.sweep(&name),
+            match (extension, self.is_alive(&name)) {
+                ("json", true) => alive.extend(self.read(&name)),
+                ("json" | "sock", false) => self.sweep(&name),
+                _ => {}
             }
         }
         alive.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(alive)
     }
 
-    /// The entry of a session that is alive.
+    /// The entry of a session that is alive, and has started.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Entry> {
-        self.sessions().ok()?.into_iter().find(|entry| entry.name == name)
+        self.read(name).filter(|_| self.is_alive(name))
     }
 
     fn is_alive(&self, name: &str) -> bool {
         self.socket(name).is_ok_and(|socket| socket::is_served(&socket))
     }
+}
+
+/// Keeps other processes from beginning or sweeping a session, until it is dropped.
+#[cfg(unix)]
+pub(crate) fn alone(folder: &Path) -> Option<std::fs::File> {
+    let folder = std::fs::File::open(folder).ok()?;
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).ok()?;
+    Some(folder)
+}
+
+/// Does nothing where folders have no locks.
+#[cfg(not(unix))]
+pub(crate) fn alone(_: &Path) -> Option<std::fs::File> {
+    None
 }
 
 /// Makes a folder, and returns `true` if its owner alone can enter it.

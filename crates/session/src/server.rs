@@ -15,6 +15,7 @@ use crate::call::Request;
 use crate::consent::Question;
 use crate::events::Event;
 use crate::handle::{Handle, Progress};
+use crate::registry::alone;
 use crate::socket::{self, FromClient, Incoming, ToClient};
 use crate::tool::Order;
 use crate::tools::ToolSet;
@@ -60,17 +61,25 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at a path. The socket of a session that died there is replaced.
+    /// Listens at a path. What a session that died there left is replaced. Of several that come at once, one listens.
     ///
     /// # Errors
     /// If a session is served there, or the socket cannot be made.
     pub fn at(socket: PathBuf) -> io::Result<Self> {
+        let _alone = socket.parent().and_then(alone);
         if socket::is_served(&socket) {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "a session of this name is open"));
         }
-        std::fs::remove_file(&socket).ok();
+        for left in [&socket, &socket.with_extension("json")] {
+            std::fs::remove_file(left).ok();
+        }
         let incoming = Incoming::bind(&socket)?;
         Ok(Self { incoming, socket })
+    }
+
+    /// Listens no more, as no session is served.
+    pub fn close(self) {
+        std::fs::remove_file(self.socket).ok();
     }
 }
 

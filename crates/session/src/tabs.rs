@@ -60,6 +60,11 @@ impl Tabs {
         self.open.iter().any(|tab| tab.page == *page)
     }
 
+    /// Another open tab than this one.
+    pub(crate) fn beside(&self, page: &PageId) -> Option<PageId> {
+        self.open.iter().map(|tab| &tab.page).find(|other| *other != page).cloned()
+    }
+
     /// Returns `true` if there is another tab to speak of.
     pub(crate) fn are_several(&self) -> bool {
         self.open.len() > 1

@@ -106,6 +106,8 @@ fn only_looks(call: &Call) -> bool {
         | Call::LookInto(_)
         | Call::Wait { .. }
         | Call::Verify(_)
+        | Call::Ask(_)
+        | Call::Changes
         | Call::Pause(_)
         | Call::Tabs
         | Call::SelectTab(_) => true,

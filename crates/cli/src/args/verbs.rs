@@ -1,9 +1,11 @@
 //! Commands on an open session: one for each tool that has a name in a shell.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, FromArgMatches as _};
+use cuebook_decoding::read::ElementName;
 use cuebook_session::{Argument, Form, Tool, ToolSet, Verb};
 use serde_json::{Map, Value, json};
 
@@ -19,39 +21,107 @@ const DESCRIPTIONS: [(&str, &str, &str); 4] = [
     ("css", "SELECTOR", "CSS selector of the element"),
 ];
 
-/// Commands of agent-browser and playwright-cli that have no name here, and what does the same.
-const ELSEWHERE: [(&str, &str); 19] = [
-    ("list", "sessions"),
-    ("close-all", "close --all"),
-    ("kill-all", "close --all"),
-    ("dblclick", "click TARGET --double-click"),
-    ("uncheck", "click TARGET"),
+/// Those flags as typed.
+const FLAGS: [&str; 4] = ["--role", "--label", "--test-id", "--css"];
+
+/// Commands of agent-browser and playwright-cli, and the same in our words. Words that follow are added to ours.
+const ELSEWHERE: [(&str, &str); 39] = [
+    ("dblclick", "click --double-click"),
+    ("scrollintoview", "scroll"),
     ("tab-list", "tab list"),
-    ("tab-new", "tab new --url URL"),
-    ("tab-select", "tab select --tab t2"),
-    ("tab-close", "tab close --tab t2"),
+    ("tab-new", "tab new"),
+    ("tab-select", "tab select"),
+    ("tab-close", "tab close"),
     ("dialog-accept", "dialog --accept"),
     ("dialog-dismiss", "dialog"),
-    ("go-forward", "batch 'goForward()'"),
-    ("forward", "batch 'goForward()'"),
-    ("reload", "batch 'reload()'"),
-    ("cookie-list", "cookies"),
-    ("cookie-set", "cookies set --name NAME --value VALUE --url URL"),
-    ("cookie-delete", "cookies clear --name NAME"),
+    ("dialog accept", "dialog --accept"),
+    ("dialog dismiss", "dialog"),
+    ("errors", "console error"),
+    ("cookie-list", "cookies list"),
+    ("cookie-get", "cookies list"),
+    ("cookie-set", "cookies set"),
+    ("cookie-delete", "cookies clear"),
     ("cookie-clear", "cookies clear"),
+    ("cookies get", "cookies list"),
+    ("storage local get", "storage local"),
+    ("storage session get", "storage session"),
+    ("localstorage-list", "storage local"),
+    ("localstorage-get", "storage local"),
+    ("sessionstorage-list", "storage session"),
+    ("sessionstorage-get", "storage session"),
+    ("state save", "state-save"),
+    ("state load", "state-load"),
+    ("network requests", "requests"),
+    ("network route", "route"),
+    ("network unroute", "unroute"),
+    ("set viewport", "resize"),
+    ("set device", "emulate --device"),
+    ("set geo", "emulate --geolocation"),
+    ("set offline on", "emulate --offline true"),
+    ("set offline off", "emulate --offline false"),
+    ("set media", "emulate --color-scheme"),
+    ("list", "sessions"),
+    ("list --all", "sessions"),
+    ("close-all", "close --all"),
+    ("kill-all", "close --all"),
     ("show", "view"),
 ];
 
-/// Names our command where that of another project was typed.
-pub(super) fn named_elsewhere(error: clap::Error) -> clap::Error {
-    let typed = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(typed)) => typed.as_str(),
-        _ => return error,
-    };
-    match ELSEWHERE.iter().find(|(theirs, _)| *theirs == typed) {
-        Some((_, ours)) => clap::Error::raw(error.kind(), format!("`{typed}` is `cuebook {ours}` here\n")),
-        None => error,
+type IsMeant = fn(&str) -> bool;
+
+/// Commands that are ours for something else, and what they mean with such a word after them.
+const ALSO: [(&str, &str, IsMeant); 2] = [("check", "tick", is_element), ("eval", "evaluate", is_script)];
+
+/// Commands of theirs that are none here, and what does the same.
+const REFUSED: [(&str, &str); 6] = [
+    (
+        "keydown",
+        "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`",
+    ),
+    (
+        "keyup",
+        "a key is released in the step that presses it: `cuebook press Control+A`, `cuebook click --modifiers Shift`",
+    ),
+    ("frame", "ids name the elements of all frames, and a snapshot has them: no frame is to be entered"),
+    ("run-code", "steps run by `cuebook batch`, a script in the page by `cuebook evaluate`"),
+    ("set headers", "they are `headers` of a rule in a policy file: `cuebook start --policy FILE`"),
+    (
+        "set credentials",
+        "they are `basicAuth` of a rule in a policy file, by the name of a secret: `cuebook start --policy FILE`",
+    ),
+];
+
+/// Puts a command of another project in our words.
+///
+/// # Errors
+/// What does the same as a command that is none here.
+pub(super) fn put_in_our_words(words: &mut Vec<OsString>) -> Result<(), clap::Error> {
+    // Flags before the command take no values.
+    let first = words.iter().skip(1).position(|word| !word.to_string_lossy().starts_with('-'));
+    let Some(at) = first.map(|at| at + 1) else { return Ok(()) };
+    let typed: Vec<String> = words.iter().skip(at).map(|word| word.to_string_lossy().into_owned()).collect();
+    let begins =
+        |theirs: &str| theirs.split(' ').count() <= typed.len() && theirs.split(' ').zip(&typed).all(|(a, b)| a == b);
+    if let Some((theirs, why)) = REFUSED.iter().find(|(theirs, _)| begins(theirs)) {
+        return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, format!("there is no `{theirs}` here: {why}\n")));
     }
+    let same = ELSEWHERE.iter().filter(|(theirs, _)| begins(theirs)).max_by_key(|(theirs, _)| theirs.len());
+    let also = ALSO.iter().find(|(name, _, is_meant)| begins(name) && typed.get(1).is_some_and(|word| is_meant(word)));
+    if let Some((theirs, ours)) = same.copied().or_else(|| also.map(|(theirs, ours, _)| (*theirs, *ours))) {
+        words.splice(at..at + theirs.split(' ').count(), ours.split(' ').map(OsString::from));
+    }
+    Ok(())
+}
+
+/// Returns `true` for what names an element, and no plan in a file.
+fn is_element(word: &str) -> bool {
+    let is_described = ["--name"].into_iter().chain(FLAGS).any(|flag| word.split('=').next() == Some(flag));
+    is_described || ElementName::read(word).is_ok() && !word.ends_with(".json") && !Path::new(word).exists()
+}
+
+/// Returns `true` for what is no command of `eval`, which has no words of its own.
+fn is_script(word: &str) -> bool {
+    !word.starts_with('-') && !["compare", "merge", "help"].contains(&word)
 }
 
 /// A command on an open session.
@@ -84,7 +154,7 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
             let words = Arg::new(PLACES).num_args(0..).value_name(words).help(help);
             command = command.arg(words.allow_negative_numbers(true));
         }
-        for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+        for argument in flags(tool, verb) {
             command = command.arg(flag(argument));
         }
         if has_target(tool) {
@@ -100,6 +170,11 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
         // The group has words of its own.
         SessionName::augment_args(command).about(about(tool)).long_about(tool.about)
     })
+}
+
+/// The arguments that flags have: all but those that a place always has.
+fn flags(tool: &'static Tool, verb: Verb) -> impl Iterator<Item = &'static Argument> {
+    tool.arguments.iter().filter(move |it| !it.is_needed || !verb.places.contains(&it.name))
 }
 
 fn flag(argument: &Argument) -> Arg {
@@ -119,7 +194,7 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     let Some((name, matches)) = matches.subcommand() else { return Ok(None) };
     let Some((tool, verb)) = known().find(|(_, verb)| verb.name == name) else { return Ok(None) };
     let mut arguments = Map::new();
-    for argument in tool.arguments.iter().filter(|it| !verb.places.contains(&it.name)) {
+    for argument in flags(tool, verb) {
         let value = match argument.form {
             // One that the tool needs is off unless it is typed.
             Form::Flag if argument.is_needed => Some(json!(matches.get_flag(argument.name))),
@@ -142,13 +217,12 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     };
     let mut places: Vec<&Argument> =
         verb.places.iter().filter_map(|place| tool.arguments.iter().find(|it| it.name == *place)).collect();
-    if let Some(described) = described {
-        places.retain(|place| place.name != "target");
-        arguments.insert("target".to_owned(), json!(described));
-    }
+    arguments.extend(described.map(|described| ("target".to_owned(), json!(described))));
+    places.retain(|place| !arguments.contains_key(place.name));
     for place in places {
-        if words.is_empty() {
-            break;
+        let Some(word) = words.first() else { break };
+        if !place.is_needed && !fits(place.form, word) {
+            continue;
         }
         let value = match place.form {
             Form::Texts => json!(std::mem::take(&mut words)),
@@ -165,6 +239,15 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
     }
     let is_for_all = verb.name == "close" && matches.get_flag("all");
     Ok(Some(VerbCall { name: SessionName::from_arg_matches(matches)?, tool: tool.name, arguments, is_for_all }))
+}
+
+/// Returns `false` for a word that is meant for the place after one that may stay empty.
+fn fits(form: Form, word: &str) -> bool {
+    match form {
+        Form::Number => word.parse::<f64>().is_ok(),
+        Form::One(_) => word.chars().all(|c| c.is_ascii_alphabetic()),
+        _ => true,
+    }
 }
 
 /// A path from here, since the session may run in another folder.
@@ -234,26 +317,64 @@ fn kebab(name: &str) -> String {
 mod tests {
     use super::*;
 
+    fn in_our_words(words: &[&str]) -> Result<Vec<OsString>, clap::Error> {
+        let mut words: Vec<OsString> = ["cuebook"].iter().chain(words).map(OsString::from).collect();
+        put_in_our_words(&mut words)?;
+        Ok(words)
+    }
+
     fn typed(words: &[&str]) -> Result<VerbCall, clap::Error> {
         let command = clap::Command::new("cuebook").subcommands(commands());
-        let matches = command.try_get_matches_from([&["cuebook"], words].concat())?;
+        let matches = command.try_get_matches_from(in_our_words(words)?)?;
         Ok(called(&matches)?.expect("a verb"))
     }
 
     #[test]
-    fn commands_of_other_projects_are_answered_with_those_that_do_the_same() {
+    fn commands_of_other_projects_are_known_or_refused_with_the_reason() {
         let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/migrating.md");
         let document = std::fs::read_to_string(document).unwrap();
-        let parsed = |words: Vec<String>| super::super::line().try_get_matches_from(words);
+        let is_ours = |name: &str| super::super::line().find_subcommand(name).is_some();
         for (theirs, ours) in ELSEWHERE {
-            let error = parsed(vec!["cuebook".to_owned(), theirs.to_owned()]).map_err(named_elsewhere).unwrap_err();
-            assert!(error.to_string().contains(&format!("`{theirs}` is `cuebook {ours}` here")), "{error}");
-            let ours = cuebook_grammar::policy::command_words(&format!("cuebook {ours}")).unwrap();
-            parsed(ours).unwrap();
+            assert!(!is_ours(theirs), "{theirs} is ours");
+            let ours = ours.split(' ').map(OsString::from);
+            let expected: Vec<OsString> =
+                [OsString::from("cuebook"), "--json".into()].into_iter().chain(ours).collect();
+            let words: Vec<&str> = ["--json"].into_iter().chain(theirs.split(' ')).collect();
+            assert_eq!(in_our_words(&words).unwrap(), expected, "{theirs}");
+            assert!(expected.get(2).and_then(|name| name.to_str()).is_some_and(is_ours), "{expected:?}");
+        }
+        for (theirs, why) in REFUSED {
+            let words: Vec<&str> = theirs.split(' ').collect();
+            assert!(in_our_words(&words).unwrap_err().to_string().contains(why), "{theirs}");
+            for ours in why.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("cuebook ")) {
+                assert!(ours.split(' ').next().is_some_and(is_ours), "{ours}");
+            }
             assert!(document.contains(&format!("`{theirs}`")), "docs/migrating.md does not have {theirs}");
         }
-        let unknown = parsed(vec!["cuebook".to_owned(), "clck".to_owned()]).map_err(named_elsewhere).unwrap_err();
+        let unknown = super::super::line().try_get_matches_from(in_our_words(&["clck"]).unwrap()).unwrap_err();
         assert!(unknown.to_string().contains("'click'"), "{unknown}");
+    }
+
+    #[test]
+    fn a_plan_is_checked_and_an_element_is_ticked() {
+        for (words, verb) in [
+            (&["check", "c3"][..], "tick"),
+            (&["check", "@c3"], "tick"),
+            (&["check", "--role", "checkbox"], "tick"),
+            (&["check", "--label=Keep"], "tick"),
+            (&["check", "plan.json"], "check"),
+            (&["check", "./plan.json"], "check"),
+            (&["check", "Cargo.toml"], "check"),
+            (&["check", "-"], "check"),
+            (&["check", "--model", "plan.json"], "check"),
+            (&["check"], "check"),
+            (&["eval", "document.title"], "evaluate"),
+            (&["eval", "merge", "a"], "eval"),
+            (&["eval", "--suite", "site"], "eval"),
+            (&["eval"], "eval"),
+        ] {
+            assert_eq!(in_our_words(words).unwrap()[1], verb, "{words:?}");
+        }
     }
 
     #[test]
@@ -274,6 +395,20 @@ mod tests {
             (&["wait", "--text-gone", "Loading"], json!({ "textGone": "Loading" })),
             (&["goto", "shop.test", "--tab", "t2"], json!({ "url": "shop.test", "tab": "t2" })),
             (&["batch", "[{\"type\": \"reload\"}]"], json!({ "plan": "[{\"type\": \"reload\"}]" })),
+            (&["dblclick", "c3"], json!({ "target": "c3", "doubleClick": true })),
+            (&["tab-new", "shop.test"], json!({ "action": "new", "tab": "shop.test" })),
+            (&["dialog", "accept", "Ann"], json!({ "accept": true, "promptText": "Ann" })),
+            (&["set", "viewport", "800", "600"], json!({ "width": "800", "height": "600" })),
+            (&["set", "offline", "on"], json!({ "offline": "true" })),
+            (&["cookie-set", "lang", "de"], json!({ "action": "set", "name": "lang", "value": "de" })),
+            (&["tab", "select", "--tab", "t2"], json!({ "action": "select", "tab": "t2" })),
+            (&["cookies", "set", "--name", "a", "b"], json!({ "action": "set", "name": "a", "value": "b" })),
+            (&["scroll", "c3"], json!({ "target": "c3" })),
+            (&["scroll", "up", "300"], json!({ "direction": "up", "amount": "300" })),
+            (&["scroll", "300", "c3"], json!({ "amount": "300", "target": "c3" })),
+            (&["scroll", "sideways"], json!({ "direction": "sideways" })),
+            (&["get", "attr", "c3", "href"], json!({ "what": "attr", "target": "c3", "attribute": "href" })),
+            (&["get", "attr", "href", "--css", "a"], json!({ "what": "attr", "target": "css=a", "attribute": "href" })),
             (&["batch", "click(c3)\nreload()"], json!({ "plan": "click(c3)\nreload()" })),
         ] {
             let call = typed(words).unwrap();

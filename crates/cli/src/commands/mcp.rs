@@ -121,6 +121,7 @@ impl Opening {
     ) -> Result<Handle, Refusal> {
         let options = &self.options;
         let secrets = secrets(options, None)?;
+        let policy = secrets.bind(policy);
         let unusable =
             |error: &(dyn std::error::Error + 'static)| Refusal::unusable(ErrorCode::NoBrowser, with_sources(error));
         let run_id = fresh::run_id().map_err(Refusal::no_randomness)?;

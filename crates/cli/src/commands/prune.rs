@@ -1,14 +1,15 @@
-//! `cuebook prune`: removes old runs.
+//! `cuebook prune` and `delete-data`: removes old runs, or those of a session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use cuebook_datalayer::retention::{Retention, StoredRun};
-use cuebook_datalayer::{DataError, KnownPlans, RunDir};
+use cuebook_datalayer::{DataError, Entries, Entry, KnownPlans, RunDir};
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
-use crate::args::PruneArgs;
+use super::place::place;
+use crate::args::{DeleteDataArgs, PruneArgs};
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::progress::{self, counted};
 use crate::text::{plain, with_sources};
@@ -28,7 +29,35 @@ struct Pruned {
 }
 
 pub(crate) fn run(args: &PruneArgs, output: Output) -> Exit {
-    match pruned(args) {
+    print(pruned(args, &|_| true), output)
+}
+
+/// Removes what the closed sessions of a name keep: their runs, with pictures, downloads and files.
+pub(crate) fn of_session(args: DeleteDataArgs, output: Output) -> Exit {
+    let usage = |why: String| Refusal::invalid(ErrorCode::Usage, why);
+    let removed = || {
+        let (registry, name) = place(&args.name)?;
+        if registry.find(&name).is_some() {
+            return Err(usage(format!("the session {name} is open; `cuebook close -s {name}` ends it")));
+        }
+        let out = plain(&args.out.display().to_string());
+        let args = PruneArgs { runs: vec![args.out], older: None, larger: None, keep: Some(0), dry_run: args.dry_run };
+        let pruned = pruned(&args, &|log| is_of_session(log, &name))?;
+        match pruned.removed.is_empty() && pruned.notes.is_empty() {
+            true => Err(usage(format!("no session {name} has left a run in {out}; `--out` names another folder"))),
+            false => Ok(pruned),
+        }
+    };
+    print(removed(), output)
+}
+
+fn is_of_session(log: &Path, name: &str) -> bool {
+    let first = Entries::open(log).ok().and_then(|mut entries| entries.next());
+    matches!(first, Some(Ok(Entry::Header(header))) if header.session.as_deref() == Some(name))
+}
+
+fn print(pruned: Result<Pruned, Refusal>, output: Output) -> Exit {
+    match pruned {
         Ok(pruned) => {
             for note in &pruned.notes {
                 progress::say(&format!("note: {note}"));
@@ -44,7 +73,8 @@ pub(crate) fn run(args: &PruneArgs, output: Output) -> Exit {
     }
 }
 
-fn pruned(args: &PruneArgs) -> Result<Pruned, Refusal> {
+/// Removes runs with logs that are meant.
+fn pruned(args: &PruneArgs, is_meant: &dyn Fn(&Path) -> bool) -> Result<Pruned, Refusal> {
     let mut pruned = Pruned { dry_run: args.dry_run, ..Pruned::default() };
     let mut runs = Vec::new();
     for path in &args.runs {
@@ -52,7 +82,7 @@ fn pruned(args: &PruneArgs) -> Result<Pruned, Refusal> {
             Err(DataError::NoRun { .. }) => Vec::new(),
             found => found.map_err(|error| Refusal::invalid(ErrorCode::Unreadable, with_sources(&error)))?,
         };
-        for dir in found {
+        for dir in found.into_iter().filter(|dir| is_meant(&dir.log_path())) {
             let shown = plain(&dir.path().display().to_string());
             match StoredRun::of(dir) {
                 Ok(Ok(run)) => runs.push(run),

@@ -16,7 +16,7 @@ use serde_json::Map;
 
 use super::mcp::Opening;
 use super::place::{not_open, place, registry, unreadable};
-use crate::args::{StartArgs, VerbCall};
+use crate::args::{SessionName, StartArgs, VerbCall};
 use crate::confirm::Terminal;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::interrupt::Signals;
@@ -47,8 +47,11 @@ pub(crate) async fn start(args: StartArgs, output: Output) -> Exit {
         // The same words again, but for the command and the name.
         let flags: Vec<_> =
             std::env::args_os().skip_while(|word| word != "start" && word != "attach").skip(1).collect();
-        spawn(&registry, &name, &flags).await?;
-        let view = if args.watch.watch { page_of(&registry, &name).await } else { None };
+        if !spawn(&registry, &name, &flags).await? {
+            let why = format!("the session {name} was opened by another command; `cuebook close -s {name}` ends it");
+            return Err(Refusal::invalid(ErrorCode::Usage, why));
+        }
+        let view = registry.find(&name).and_then(|entry| entry.view);
         Ok((name, view))
     };
     match started.await {
@@ -60,18 +63,6 @@ pub(crate) async fn start(args: StartArgs, output: Output) -> Exit {
             Exit::OK
         }
         Err(refusal) => refusal.print(output),
-    }
-}
-
-/// The page of a session that has just begun to listen, and is entered right after.
-async fn page_of(registry: &Registry, name: &str) -> Option<String> {
-    let until = Instant::now() + STARTING;
-    loop {
-        let entry = registry.find(name);
-        if entry.is_some() || Instant::now() >= until {
-            return entry?.view;
-        }
-        tokio::time::sleep(BEAT).await;
     }
 }
 
@@ -90,24 +81,36 @@ async fn served(args: StartArgs) -> Result<(), Refusal> {
     let (registry, name) = place(&args.name)?;
     let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::CannotWrite, error.to_string());
     let socket = registry.socket(&name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
-    let is_kept = args.options.browser.headed || args.options.browser.cdp.is_some();
+    let is_attached = args.options.browser.cdp.is_some();
+    let is_kept = args.options.browser.headed || is_attached;
     let idle = (!is_kept).then_some(args.idle);
     let page_asks = args.watch.watch.then(Questions::default);
     let opening = Opening { options: args.options, page_asks: page_asks.clone() };
-    let handle = opening.session(Some(&name)).await?;
-    let view = match handle.log().zip(page_asks) {
-        Some((log, questions)) => {
-            let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
-            Some(watch::open(&dir, &args.watch, questions).await?)
-        }
-        None => None,
-    };
+    // Before the browser starts, which takes its time: who comes now waits for this session.
     let listener = Listener::at(socket).map_err(unusable)?;
-    let folder = std::env::current_dir().unwrap_or_default();
-    let log = handle.log().map(str::to_owned);
-    let page = view.as_ref().map(|view| view.url().to_owned());
-    let entry = Entry { log, view: page, ..Entry::of_this_process(name.clone(), folder, now_ms()) };
-    registry.enter(&entry).map_err(unusable)?;
+    let opened = async {
+        let handle = opening.session(Some(&name)).await?;
+        let view = match handle.log().zip(page_asks) {
+            Some((log, questions)) => {
+                let dir = RunDir::open(Path::new(log)).map_err(|error| super::replay::unreadable(&error))?;
+                Some(watch::open(&dir, &args.watch, questions).await?)
+            }
+            None => None,
+        };
+        let folder = std::env::current_dir().unwrap_or_default();
+        let log = handle.log().map(str::to_owned);
+        let page = view.as_ref().map(|view| view.url().to_owned());
+        let entry = Entry { is_attached, log, view: page, ..Entry::of_this_process(name.clone(), folder, now_ms()) };
+        registry.enter(&entry).map_err(unusable)?;
+        Ok((handle, view))
+    };
+    let (handle, view) = match opened.await {
+        Ok(opened) => opened,
+        Err(refusal) => {
+            listener.close();
+            return Err(refusal);
+        }
+    };
     let mut signals = Signals::listen();
     let ended = serve(handle, listener, idle, async move { signals.next().await }).await;
     registry.leave(&name);
@@ -162,8 +165,8 @@ async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
             return Err(not_open(&registry, &name)?);
         }
         Err(_) => {
-            spawn(&registry, &name, &[]).await?;
-            if !output.quiet {
+            let is_ours = spawn(&registry, &name, &[]).await?;
+            if is_ours && !output.quiet {
                 say(&format!("started the session {name}; `cuebook close` ends it"));
             }
             Client::connect(&socket).await.map_err(|error| unreadable(&error))?
@@ -186,6 +189,25 @@ async fn called(call: VerbCall, output: Output) -> Result<Exit, Refusal> {
             Reply::Refused(why) => return Err(Refusal::invalid(ErrorCode::Usage, why)),
             _ => return Err(Refusal::invalid(ErrorCode::Usage, "an answer of another version")),
         }
+    }
+}
+
+/// Ends a session whose browser stays.
+pub(crate) async fn detach(name: &SessionName, output: Output) -> Exit {
+    let detached = async {
+        let (registry, name) = place(name)?;
+        match registry.find(&name) {
+            None => Err(not_open(&registry, &name)?),
+            Some(entry) if !entry.is_attached => {
+                let why = format!("the browser of {name} is its own: `cuebook close -s {name}` ends both");
+                Err(Refusal::invalid(ErrorCode::Usage, why))
+            }
+            Some(_) => close(&registry, &name, output).await,
+        }
+    };
+    match detached.await {
+        Ok(()) => Exit::OK,
+        Err(refusal) => refusal.print(output),
     }
 }
 
@@ -226,8 +248,9 @@ fn print(answer: &Answer, output: Output) -> Exit {
     }
 }
 
-/// Starts the server of a session as a process of its own, and waits until it listens.
-async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) -> Result<(), Refusal> {
+/// Starts the server of a session as a process of its own, and waits until the session has started. Returns `false` if it
+/// is another one that a command started in the same moment.
+async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) -> Result<bool, Refusal> {
     let unusable = |error: std::io::Error| Refusal::unusable(ErrorCode::NoBrowser, error.to_string());
     let socket = registry.socket(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
     let messages = registry.messages(name).map_err(|error| Refusal::invalid(ErrorCode::Usage, error.to_string()))?;
@@ -241,16 +264,17 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
         .env("CUEBOOK_SESSION", name)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&messages).map_err(unusable)?)
+        .stderr(std::fs::OpenOptions::new().append(true).create(true).open(&messages).map_err(unusable)?)
         .spawn()
         .map_err(unusable)?;
     let until = Instant::now() + STARTING;
     loop {
-        if Client::connect(&socket).await.is_ok() {
-            return Ok(());
+        if let Some(entry) = registry.find(name) {
+            return Ok(entry.process == server.id());
         }
         let ended = server.try_wait().map_err(unusable)?;
-        if ended.is_some() || Instant::now() >= until {
+        let is_starting = ended.is_none() || Client::connect(&socket).await.is_ok();
+        if !is_starting || Instant::now() >= until {
             server.kill().ok();
             let mut said = String::new();
             let read = std::fs::File::open(&messages).map(|file| file.take(4_000).read_to_string(&mut said));
@@ -263,7 +287,8 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
             };
             return Err(Refusal::unusable(ErrorCode::NoBrowser, format!("the session {name} did not start: {why}")));
         }
-        tokio::time::sleep(BEAT).await;
+        // Each look at the socket is a connection that another process has to take.
+        tokio::time::sleep(if ended.is_some() { BEAT * 10 } else { BEAT }).await;
     }
 }
 

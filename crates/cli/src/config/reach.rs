@@ -93,7 +93,7 @@ const ROWS: &[(Reach, &[&str])] = {
         ),
         (Once, &["suggest.source", "suggest.write"]),
         (Once, &["alerts.once", "alerts.prometheus"]),
-        (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run"]),
+        (Once, &["prune.older", "prune.larger", "prune.keep", "prune.dry-run", "delete-data.dry-run"]),
         (
             Once,
             &[

@@ -33,7 +33,7 @@ pub(crate) const CONTEXT: [Tool; 10] = [
     },
     Tool {
         name: "browser_cookies",
-        verb: verb("cookies", &["cookie"], &["action"]),
+        verb: verb("cookies", &["cookie"], &["action", "name", "value"]),
         title: "Cookies",
         about: "Lists cookies without their values, sets one for an address, or clears those of a name or all of them.",
         hint: Hint::Acts,
@@ -41,17 +41,19 @@ pub(crate) const CONTEXT: [Tool; 10] = [
             may("action", Form::One(&["list", "set", "clear"]), "What to do; list if absent"),
             may("name", Form::Text, "Name of the cookie"),
             may("value", Form::Text, "Value to set"),
-            may("url", Form::Text, "Address that the cookie is set for"),
+            may("url", Form::Text, "Address that the cookie is set for; that of the page if absent"),
         ],
         order: |given| {
             of(match (given.text("action"), given.text("name"), given.text("value"), given.text("url")) {
-                (None | Some("list"), None, None, None) => ContextCall::Cookies,
+                (None | Some("list"), name, None, None) => ContextCall::Cookies(name.map(str::to_owned)),
                 (Some("clear"), name, None, None) => ContextCall::ClearCookies(name.map(str::to_owned)),
-                (Some("set"), Some(name), Some(value), Some(url)) => {
-                    ContextCall::SetCookie { name: name.to_owned(), value: value.to_owned(), url: url.to_owned() }
-                }
-                (Some("set"), ..) => return Err("browser_cookies needs name, value and url to set one".to_owned()),
-                _ => return Err("browser_cookies takes name, value and url with set, and name with clear".to_owned()),
+                (Some("set"), Some(name), Some(value), url) => ContextCall::SetCookie {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                    url: url.map(str::to_owned),
+                },
+                (Some("set"), ..) => return Err("browser_cookies needs name and value to set one".to_owned()),
+                _ => return Err("browser_cookies takes value and url with set alone".to_owned()),
             })
         },
     },

@@ -212,7 +212,7 @@ pub(crate) const CORE: [Tool; 20] = [
     },
     Tool {
         name: "browser_handle_dialog",
-        verb: verb("dialog", &[], &[]),
+        verb: verb("dialog", &[], &["promptText"]),
         title: "Answer a dialog",
         about: "Accepts or dismisses the JavaScript dialog that blocks the page.",
         hint: Hint::Acts,
@@ -242,7 +242,7 @@ pub(crate) const CORE: [Tool; 20] = [
     },
     Tool {
         name: "browser_tabs",
-        verb: verb("tab", &["tabs"], &["action"]),
+        verb: verb("tab", &["tabs"], &["action", "tab"]),
         title: "Tabs",
         about: "Lists, opens, selects or closes tabs. A tab keeps its name, such as t2.",
         hint: Hint::Moves,
@@ -254,7 +254,8 @@ pub(crate) const CORE: [Tool; 20] = [
         order: |given| {
             let tab = given.text("tab").map(str::to_owned);
             let what = match (given.text("action"), tab) {
-                (Some("new"), _) => Call::NewTab(given.text("url").map(str::to_owned)),
+                // What follows `tab new` in a shell is an address: a tab that is not there has no name.
+                (Some("new"), tab) => Call::NewTab(given.text("url").map(str::to_owned).or(tab)),
                 (Some("select"), Some(tab)) => Call::SelectTab(tab),
                 (Some("select"), None) => return Err("browser_tabs needs tab to select one".to_owned()),
                 (Some("close"), tab) => Call::CloseTab(tab),

@@ -3,11 +3,13 @@
 mod context;
 mod core;
 mod dom;
+mod page;
 mod testing;
 
 use self::context::CONTEXT;
 use self::core::{CORE, LOOK};
 use self::dom::DOM_TOOL;
+use self::page::PAGE;
 use self::testing::TESTING;
 use crate::tool::Tool;
 
@@ -37,7 +39,7 @@ impl ToolSet {
                 [Some(&LOOK), of_core("browser_run_plan"), of_core("browser_extract")].into_iter().flatten().collect()
             }
             Self::Dom => vec![&DOM_TOOL],
-            Self::All => CORE.iter().chain(OTHERS).chain(&CONTEXT).chain(&TESTING).collect(),
+            Self::All => CORE.iter().chain(OTHERS).chain(&PAGE).chain(&CONTEXT).chain(&TESTING).collect(),
         }
     }
 }
@@ -47,7 +49,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::call::{Call, Request};
+    use crate::call::{Call, Fact, Request};
     use crate::tool::Order;
 
     #[test]
@@ -80,7 +82,7 @@ mod tests {
         let mut all = names(ToolSet::All);
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 38);
+        assert_eq!(all.len(), 50);
         let extract = ToolSet::Core.tools().into_iter().find(|spec| spec.name == "browser_extract").unwrap();
         let example = extract.arguments[0].about.split_once("such as ").unwrap().1;
         let schema: Value = serde_json::from_str(example).unwrap();
@@ -92,6 +94,47 @@ mod tests {
         match spec.order(sent.as_object().cloned().unwrap_or_default())? {
             Order::Call(Request { call: Call::Act(steps), .. }) => Ok(steps),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_page_is_scrolled_by_views_by_pixels_or_to_an_element() {
+        for (sent, step) in [
+            (json!({}), json!({ "type": "scroll", "direction": "down" })),
+            (json!({ "direction": "top" }), json!({ "type": "scroll", "direction": "top" })),
+            (json!({ "target": "c3" }), json!({ "type": "scroll", "targetRef": "c3" })),
+            (json!({ "direction": "left", "amount": 40.4 }), json!({ "type": "scroll", "deltaX": -40 })),
+            (json!({ "amount": 300, "target": "c3" }), json!({ "type": "scroll", "targetRef": "c3", "deltaY": 300 })),
+        ] {
+            assert_eq!(steps("browser_scroll", sent).unwrap(), [step]);
+        }
+        for (sent, said) in [
+            (json!({ "direction": "top", "amount": 3 }), "with up, down, left and right"),
+            (json!({ "amount": -3 }), "1 or more, not -3"),
+            (json!({ "direction": "sideways" }), "one of up, down, left, right, top, bottom, not \"sideways\""),
+        ] {
+            assert!(steps("browser_scroll", sent).unwrap_err().contains(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_fact_is_asked_for_with_what_it_is_about() {
+        let spec = ToolSet::All.tools().into_iter().find(|spec| spec.name == "browser_get").unwrap();
+        let asked = |sent: Value| spec.order(sent.as_object().cloned().unwrap());
+        let sent = json!({ "what": "attr", "target": "c3", "attribute": "href" });
+        let query = json!({ "kind": "attribute", "targetRef": "c3", "name": "href" });
+        match asked(sent).unwrap() {
+            Order::Call(Request { call: Call::Ask(Fact::Read(read)), .. }) => assert_eq!(read, query),
+            other => panic!("{other:?}"),
+        }
+        for (sent, said) in [
+            (json!({ "what": "attr", "target": "c3" }), "the name of an attribute"),
+            (json!({ "what": "text", "target": "c3", "attribute": "href" }), "the name of an attribute"),
+            (json!({ "what": "count" }), "needs target for count"),
+            (json!({ "what": "title", "target": "c3" }), "takes no target for title"),
+            (json!({ "what": "colour" }), "one of text, value, html, attr, title, url, count"),
+        ] {
+            assert!(asked(sent).unwrap_err().contains(said), "{said}");
         }
     }
 
