@@ -41,7 +41,7 @@ pub struct TextOptions {
     pub overflow: Overflow,
     /// Handling of boxes in the rendering.
     pub boxes: Boxes,
-    /// Place of candidates.
+    /// Treatment of candidates that could share a line.
     pub standing: Standing,
     /// The longest list of options that is written whole; of a longer one, the first 12 are written.
     pub options: usize,

@@ -60,7 +60,7 @@ pub fn text(observation: &Observation, options: &TextOptions) -> String {
     })
 }
 
-/// Candidates by id.
+/// The index of each candidate by its id.
 type Places = BTreeMap<CandidateId, usize>;
 
 /// Content below the header, with each line as it would be written.
