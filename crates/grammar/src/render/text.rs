@@ -219,7 +219,7 @@ impl Sheet<'_> {
                     let _ = writeln!(out, ", {rest}");
                     continue;
                 }
-                _ => row = beside.is_some().then(|| Row { role: &candidate.role, indent, count: 1 }),
+                _ => row = beside.is_some().then_some(Row { role: &candidate.role, indent, count: 1 }),
             }
             out.extend(std::iter::repeat_n(' ', indent));
             let shorter = match namer(observation, index, kept) {

@@ -205,13 +205,15 @@ fn parameters(document: &Document, members: &[Member], but: &[&str]) -> Vec<Para
         .collect()
 }
 
+/// An object in words up to its last values, and these.
+fn last_values(object: &str) -> Option<(&str, &str)> {
+    object.strip_suffix('}')?.rsplit_once('=')
+}
+
 /// The values of either variant, unless they are any or many. Objects that differ in their last values alone become one.
 fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
     let (a, b) = a.zip(b)?;
-    let last = |object: &str| {
-        Some(object.strip_suffix('}')?.rsplit_once('=').map(|(front, it)| (front.to_owned(), it.to_owned()))?)
-    };
-    let both = match (last(&a), last(b)) {
+    let both = match (last_values(&a), last_values(b)) {
         (Some((front, of_a)), Some((other, of_b))) if front == other => format!("{front}={of_a}/{of_b}}}"),
         _ => format!("{a} or {b}"),
     };
