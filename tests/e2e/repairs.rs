@@ -53,8 +53,8 @@ fn a_row_that_is_not_there_is_no_other_row() -> Result<()> {
 
 /// The id of a button in a prompt.
 fn listed(prompt: &str, name: &str) -> Option<String> {
-    let wanted = format!("button \"{name}\" [");
-    let line = prompt.lines().find(|line| line.starts_with("| ") && line.contains(&wanted))?;
+    let wanted = format!("\"{name}\" [");
+    let line = prompt.lines().find(|line| line.starts_with("| - button ") && line.contains(&wanted))?;
     line.split_once(&wanted)?.1.split(']').next().map(str::to_owned)
 }
 

@@ -118,6 +118,11 @@ pub(super) fn is_bare_member(name: &str) -> bool {
     )
 }
 
+/// Returns the same for a condition, whose `to` is text.
+pub(super) fn is_bare_member_of_condition(name: &str) -> bool {
+    name != "to" && is_bare_member(name)
+}
+
 /// Returns `true` if the string may stand without quotes, because nothing else in the form begins like it.
 pub(super) fn is_bare(text: &str) -> bool {
     let plain =

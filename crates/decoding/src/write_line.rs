@@ -5,7 +5,9 @@ use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::step::Step;
 use serde_json::{Map, Value};
 
-use crate::line_form::{GOAL, GOAL_REASON, is_bare, is_bare_member, positional, positional_of_condition};
+use crate::line_form::{
+    GOAL, GOAL_REASON, is_bare, is_bare_member, is_bare_member_of_condition, positional, positional_of_condition,
+};
 
 /// A plan in the line form, its reasoning first. What the form has no place for (context, declared
 /// candidates, timeouts) is named among the arguments or omitted.
@@ -45,7 +47,7 @@ pub fn write_line(step: &Step) -> String {
     let verb = object.shift_remove("type");
     let verb = verb.as_ref().and_then(Value::as_str).unwrap_or_default();
     let order = ActionKind::ALL.iter().find(|kind| kind.meta().name == verb).map_or(&[][..], |kind| positional(*kind));
-    let mut out = call(verb, order, &object);
+    let mut out = call(verb, order, &object, is_bare_member);
     for (front, conditions) in [(" if ", pre), (" => ", post)] {
         for stated in conditions.as_ref().and_then(Value::as_array).into_iter().flatten() {
             out.push_str(&format!("{front}{}", condition(stated)));
@@ -54,7 +56,11 @@ pub fn write_line(step: &Step) -> String {
     out
 }
 
-fn call(name: &str, order: &[&str], object: &Map<String, Value>) -> String {
+fn call(name: &str, order: &[&str], object: &Map<String, Value>, is_bare: fn(&str) -> bool) -> String {
+    let argument = |member: &str, value: &Value| match member {
+        "condition" => condition(value),
+        _ => self::value(value, is_bare(member)),
+    };
     let unnamed = order.iter().take_while(|wanted| object.contains_key(**wanted));
     let unnamed: Vec<&str> = unnamed.copied().collect();
     let first = unnamed.iter().filter_map(|wanted| object.get(*wanted).map(|value| argument(wanted, value)));
@@ -63,10 +69,6 @@ fn call(name: &str, order: &[&str], object: &Map<String, Value>) -> String {
         .filter(|(member, _)| !unnamed.contains(&member.as_str()))
         .map(|(member, value)| format!("{member}={}", argument(member, value)));
     format!("{name}({})", first.chain(named).collect::<Vec<_>>().join(","))
-}
-
-fn argument(name: &str, value: &Value) -> String {
-    if name == "condition" { condition(value) } else { self::value(value, is_bare_member(name)) }
 }
 
 fn condition(value: &Value) -> String {
@@ -81,7 +83,7 @@ fn condition(value: &Value) -> String {
         let limit = object.get("timeoutMs").map(|limit| format!("timeoutMs={limit}"));
         return format!("{kind}({})", inner.iter().map(condition).chain(limit).collect::<Vec<_>>().join(","));
     }
-    call(kind, positional_of_condition(kind), &object)
+    call(kind, positional_of_condition(kind), &object, is_bare_member_of_condition)
 }
 
 fn value(value: &Value, may_be_bare: bool) -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cuebook_grammar::record::StepOrigin;
+use cuebook_grammar::record::{StepOrigin, StepResult};
 use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use crate::suite::{Suite, Task};
 
 /// The longest message of a result, in characters.
 const MESSAGE: usize = 400;
+/// Steps with a confidence that are kept of an episode.
+const STEPS: usize = 200;
 
 /// One measurement: a task of a suite with one seed.
 #[derive(Clone, Debug)]
@@ -81,6 +83,28 @@ impl Outcome {
     }
 }
 
+/// A step of which the planner stated a confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedStep {
+    /// The confidence, from 0 to 1.
+    pub confidence: f64,
+    /// The step did what it says.
+    pub worked: bool,
+}
+
+impl StatedStep {
+    /// Those of a report, the first 200.
+    pub(crate) fn all(report: &RunReport) -> Vec<Self> {
+        let planned = report.steps.iter().filter(|step| step.origin == StepOrigin::Plan);
+        let stated = planned.filter_map(|step| {
+            let confidence = step.action.confidence?.get();
+            Some(Self { confidence, worked: step.result == StepResult::Ok })
+        });
+        stated.take(STEPS).collect()
+    }
+}
+
 /// The result of an episode: a line of `episodes.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -126,6 +150,9 @@ pub struct EpisodeResult {
     /// Failures of steps by cause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, u64>,
+    /// Planned steps with a confidence, the first 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<StatedStep>,
 }
 
 impl EpisodeResult {
@@ -149,6 +176,7 @@ impl EpisodeResult {
             why: Some(clipped(why)),
             run_dir: None,
             causes: BTreeMap::new(),
+            stated: Vec::new(),
         }
     }
 
@@ -182,6 +210,7 @@ impl EpisodeResult {
             why: (!why.is_empty()).then(|| clipped(&why.join("; "))),
             run_dir: report.run_dir.clone(),
             causes,
+            stated: StatedStep::all(report),
             ..Self::broken(episode, "", took)
         }
     }

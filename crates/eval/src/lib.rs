@@ -20,6 +20,7 @@
 //! - The agent sees the instruction and the page. What judges it is asked before it begins and after it ended.
 //! - A success that the oracle denies is counted as silently wrong, and never as a failure that was reported.
 
+mod calibration;
 mod compare;
 mod episode;
 mod error;
@@ -40,8 +41,9 @@ mod subject;
 mod suite;
 mod summary;
 
+pub use calibration::{Calibration, ConfidenceBin};
 pub use compare::{Change, Comparison};
-pub use episode::{Episode, EpisodeKey, EpisodeResult, Outcome};
+pub use episode::{Episode, EpisodeKey, EpisodeResult, Outcome, StatedStep};
 pub use error::{BoxError, EvalError};
 pub use oracle::{Oracle, Script};
 #[cfg(feature = "queue")]

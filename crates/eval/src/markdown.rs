@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::calibration::Calibration;
 use crate::compare::Comparison;
 use crate::episode::Outcome;
 use crate::summary::{EvalResults, Summary, Totals};
@@ -30,6 +31,7 @@ impl Summary {
                 row(&mut out, &format!("{}/{}", escaped(&task.suite), escaped(&task.task)), &task.totals);
             }
         }
+        out.extend(self.calibration.as_ref().map(Calibration::to_markdown));
         if self.totals.broken > 0 {
             let _ = write!(out, "\n{} episodes could not be judged and count nowhere.\n", self.totals.broken);
         }

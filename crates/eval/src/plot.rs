@@ -12,7 +12,7 @@ const SCALE: (f64, f64) = (330.0, 440.0);
 const WIDTH: usize = 900;
 /// Tasks that are shown: the least solved ones.
 const TASKS: usize = 60;
-const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.range{stroke:#4a7fb5;stroke-width:6;\
+pub(crate) const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.range{stroke:#4a7fb5;stroke-width:6;\
     stroke-linecap:round;opacity:.45}.rate{fill:#1d4f80}.wrong{fill:#b3261e}.end{text-anchor:end}\
     @media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#ddd}.grid{stroke:#333}.range{stroke:#7fb0e0}\
     .rate{fill:#a9d0f5}.wrong{fill:#ff8a80}}";

@@ -7,6 +7,7 @@ use std::time::Duration;
 use cuebook_grammar::report::ErrorCode;
 use serde::Serialize;
 
+use crate::calibration::Calibration;
 use crate::episode::{EpisodeKey, EpisodeResult, Outcome, millis};
 use crate::error::EvalError;
 use crate::ledger::{read_results, write_results};
@@ -97,6 +98,7 @@ impl EvalResults {
                 .collect(),
             suites: suites.into_iter().map(|(suite, results)| (suite.to_owned(), Totals::of(&results))).collect(),
             totals: Totals::of(&self.episodes.iter().collect::<Vec<_>>()),
+            calibration: Calibration::of(&self.episodes),
             episodes_per_minute: (episodes > 0 && minutes > 0.0).then(|| float(episodes) / minutes),
             wall_ms: millis(took),
         }
@@ -113,6 +115,9 @@ pub struct Summary {
     pub suites: BTreeMap<String, Totals>,
     /// Numbers over all episodes.
     pub totals: Totals,
+    /// Stated confidences beside what came of the steps; `None` where none was stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Of those that were run now; `None` if all results are older.
     pub episodes_per_minute: Option<f64>,
     /// Time of those, in milliseconds.

@@ -37,6 +37,7 @@ const VERSION: &str = "1.0";
 pub(super) const RUNS: &str = "runs";
 /// The picture in the directory of results.
 pub(super) const FIGURE: &str = "summary.svg";
+const RELIABILITY: &str = "calibration.svg";
 /// The file of results in their directory.
 const RESULTS: &str = "episodes.jsonl";
 /// The file of settings in the directory of results.
@@ -422,6 +423,9 @@ fn finish(document: &Document<'_>, results: &EvalResults, out: &Path, output: Ou
     let write = || {
         std::fs::write(out.join("summary.json"), serde_json::to_string_pretty(document)? + "\n")?;
         std::fs::write(out.join(FIGURE), document.summary.to_svg())?;
+        if let Some(calibration) = &document.summary.calibration {
+            std::fs::write(out.join(RELIABILITY), calibration.to_svg())?;
+        }
         std::fs::write(out.join("summary.md"), &text)
     };
     write().map_err(|error| cannot_write(out, &error))?;

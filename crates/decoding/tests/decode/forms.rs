@@ -1,6 +1,7 @@
 //! The forms that models write, from the source documents of the language and from providers' wire formats.
 
 use cuebook_decoding::read::{Form, form_of, read, read_as};
+use cuebook_decoding::write_lines;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use serde_json::{Value, json};
 
@@ -319,4 +320,12 @@ fn actions_of_browser_dom_read_as_a_plan_of_an_operator() {
         assert_eq!(violations[0].path, path, "{plan}");
         assert!(violations[0].message.contains(said), "{plan}: {violations:?}");
     }
+}
+
+#[test]
+fn the_text_of_a_condition_is_quoted_where_an_id_is_not() {
+    let plan = r#"{"version":"1.0","steps":[
+        {"type":"dragTo","targetRef":"c1","to":"c2","post":[{"kind":"urlChanges","to":"home"}]}]}"#;
+    let draft = read(plan, Author::Model).unwrap();
+    assert_eq!(write_lines(&draft), "dragTo(c1,c2) => urlChanges(\"home\")\n");
 }

@@ -160,8 +160,8 @@ fn act(call: &Call) -> Result<Vec<Act>, String> {
             Ok(vec![Act::Ask { question }])
         }
         other => Err(format!(
-            "expected click, left_double, right_single, long_press, drag, hotkey, type, scroll, wait, navigate, \
-             navigate_back, finished or call_user, saw {}",
+            "{} is no action here: use one of click, left_double, right_single, long_press, drag, hotkey, type, scroll, \
+             wait, navigate, navigate_back, finished and call_user",
             quoted(other, 40)
         )),
     }
