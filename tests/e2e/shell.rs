@@ -173,6 +173,7 @@ fn verbs_of_other_projects_do_the_same() -> Result<()> {
         (&["is", "enabled", "--role", "button", "--name", "Go"], "true"),
         (&["check", "--label", "Keep"], "checked false → true"),
         (&["is", "checked", "label=Keep"], "true"),
+        (&["is", "visible", "--role", "checkbox"], "true"),
         (&["uncheck", "label=Keep"], "checked true → false"),
         (&["dblclick", "button \"Go\""], "twice"),
         (&["diff"], "nothing"),

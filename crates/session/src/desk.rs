@@ -412,7 +412,7 @@ impl Desk {
                 ElementName::Id(id) => json!(id.to_string()),
                 _ => json!("element"),
             };
-            candidates.extend(target::locator(&name).map(|locator| ("element".to_owned(), locator)));
+            candidates.extend(name.locator().map(|locator| ("element".to_owned(), locator)));
         }
         step["timeoutMs"] = json!(ASKING);
         let is_asked = step["type"] == "assert";

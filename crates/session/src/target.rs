@@ -5,7 +5,6 @@ use cuebook_grammar::candidate::{Candidate, ControlKind};
 use cuebook_grammar::id::CandidateId;
 use cuebook_grammar::observation::Observation;
 use cuebook_grammar::render::quoted;
-use serde_json::{Value, json};
 
 /// Candidates that an error names.
 const MOST_NAMED: usize = 10;
@@ -43,18 +42,6 @@ pub(crate) fn find(name: &ElementName, page: &Observation) -> Result<Option<Cand
             only(page, &|it| it.name.to_lowercase().contains(&sought), &described)
         }
     }
-}
-
-/// The locator of what a description means, for elements that need not be candidates; `None` for an id.
-pub(crate) fn locator(name: &ElementName) -> Option<Value> {
-    Some(match name {
-        ElementName::Id(_) => return None,
-        ElementName::Role(role, name) => json!({ "strategy": "byRole", "role": role, "name": name }),
-        ElementName::Text(text) => json!({ "strategy": "text", "text": text }),
-        ElementName::Label(label) => json!({ "strategy": "byLabel", "text": label }),
-        ElementName::TestId(id) => json!({ "strategy": "byTestId", "testId": id }),
-        ElementName::Css(selector) => json!({ "strategy": "css", "selector": selector }),
-    })
 }
 
 /// The only candidate of a kind that people call so: with or without the colon or the asterisk at its end, or by its label.

@@ -63,7 +63,8 @@ impl ElementName {
     }
 
     /// The locator that finds it, as plans declare it; `None` for an id, which a plan names by itself.
-    pub(super) fn locator(&self) -> Option<Value> {
+    #[must_use]
+    pub fn locator(&self) -> Option<Value> {
         Some(match self {
             Self::Id(_) => return None,
             Self::Role(role, None) => json!({ "strategy": "byRole", "role": role }),
