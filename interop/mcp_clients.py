@@ -79,7 +79,7 @@ def walk(origin: str, file: Path) -> list[tuple[str, dict, str | None]]:
         ("browser_click", {"target": 'button "Order"'}, "needs consent"),
         ("browser_confirm", {"id": "q1", "decision": "allow"}, "/order/5001"),
         ("browser_navigate_back", {}, None),
-        ("browser_navigate_forward", {}, "/order/5001"),
+        ("browser_navigate_forward", {}, None),
         ("browser_reload", {}, None),
         ("browser_diff", {}, "nothing else changed"),
         ("browser_storage", {"area": "local"}, "values are never shown"),
