@@ -47,12 +47,7 @@ impl<'a> Writer<'a> {
 
     /// One candidate on one line.
     pub(super) fn line(&self, candidate: &Candidate, context: Context) -> String {
-        format!("- {}", self.words(candidate, context))
-    }
-
-    /// One candidate, as its line has it after the dash.
-    pub(super) fn words(&self, candidate: &Candidate, context: Context) -> String {
-        let mut out = self.head(candidate, context);
+        let mut out = format!("- {}", self.head(candidate, context));
         if let Some(value) = value(candidate, 80) {
             let _ = write!(out, " value={value}");
         }

@@ -193,6 +193,14 @@ fn what_stands_in_a_row_or_a_sentence_is_written_there() {
 }
 
 #[test]
+fn a_row_around_the_row_of_a_button_is_still_told() {
+    let mut page = table();
+    page.candidates[0].context = Some("row: Invoice 7".to_owned());
+    let said = text(&page, &TextOptions::default());
+    assert!(said.contains(r#"row "Anna" | button "Edit" [c1] (row: Invoice 7) button"#), "{said}");
+}
+
+#[test]
 fn links_of_a_menu_share_a_line_and_fields_do_not() {
     let mut page = serde_json::to_value(Observation::blank(PageId::new("tab"), "https://shop.test/")).unwrap();
     let field = json!({ "control": "text" });

@@ -32,9 +32,10 @@ pub fn text(observation: &Observation, options: &TextOptions) -> String {
     let writer = Writer::new(observation, options);
     let places: Places = observation.candidates.iter().enumerate().map(|(index, one)| (one.id, index)).collect();
     let homes = homes(observation, options, &places);
+    let name_of = |id| Some(observation.candidates.get(*places.get(&id)?)?.name.as_str());
     let in_full = |(candidate, home): (&Candidate, &Option<usize>)| {
         let home = home.and_then(|at| observation.texts.get(at));
-        writer.line(candidate, home.map_or(Context::InWords, |line| context_in(line, candidate)))
+        writer.line(candidate, home.map_or(Context::InWords, |line| context_in(line, candidate, &name_of)))
     };
     let sheet = Sheet {
         observation,
@@ -114,14 +115,23 @@ fn homes(observation: &Observation, options: &TextOptions, places: &Places) -> V
     homes
 }
 
-/// The context of a candidate within a line that says it, if it is that of the line.
-fn context_in(line: &TextLine, candidate: &Candidate) -> Context {
-    let is_of_line = candidate.context.as_deref().is_some_and(|context| match line.kind {
-        TextKind::Row => context.starts_with("row: "),
-        TextKind::Item => ["item: ", "list item: "].iter().any(|kind| context.starts_with(kind)),
+/// The context of a candidate within a line, which is left out if the line says it: that of a row around a table in it is
+/// said nowhere else.
+fn context_in<'a>(line: &TextLine, candidate: &Candidate, name_of: &dyn Fn(CandidateId) -> Option<&'a str>) -> Context {
+    let stated = candidate.context.as_deref().and_then(|context| context.split_once(": "));
+    let Some((kind, context)) = stated else { return Context::InWords };
+    let is_of_line = match line.kind {
+        TextKind::Row => kind == "row",
+        TextKind::Item => matches!(kind, "item" | "list item"),
         TextKind::Heading | TextKind::Text => false,
-    });
-    if is_of_line { Context::Unsaid } else { Context::InWords }
+    };
+    let says = |text: &str| text.contains(context) || (text.chars().nth(2).is_some() && context.contains(text));
+    let is_said = |part: &TextPart| match part {
+        TextPart::Text(text) => says(text),
+        TextPart::Candidate(id) if *id != candidate.id => name_of(*id).is_some_and(says),
+        TextPart::Candidate(_) | TextPart::Image(_) => false,
+    };
+    if is_of_line && line.cells.iter().flatten().any(is_said) { Context::Unsaid } else { Context::InWords }
 }
 
 /// A line of the text form, by index.
