@@ -17,6 +17,7 @@ params.n_ctx = int(context)  # no more than the model was trained with
 params.n_parallel = 1
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
 params.sampling.seed = 0
+params.sampling.temp = 0.0  # the likeliest plan; a request may ask for others
 try:
     server = xllamacpp.Server(params)
 except RuntimeError:

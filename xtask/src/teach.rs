@@ -1,9 +1,10 @@
-//! A small model that learns from logs: episodes of an oracle, their export, training, and the model measured before and
-//! after.
+//! A small model that learns from logs: episodes of an oracle, their export, training, and the model measured before,
+//! after a part of the examples, and after all.
 //!
 //! Invariants:
 //! - Tasks whose names have a SHA-256 that begins with a byte divisible by four are never trained on.
-//! - The seed that is measured is none that was trained on.
+//! - The seeds that are measured are none that was trained on. The threshold of confidence is chosen on another one than
+//!   what it does is measured on.
 //! - What is there already is not made again: a run that broke off goes on.
 
 use std::collections::BTreeMap;
@@ -28,6 +29,10 @@ const TRAIN: &str = "teach/train.py";
 /// The model that is taught.
 const BASE: &str = "smollm2";
 /// Flags of the measurements: a model that does not end a plan within the tokens of ten steps does not know what to do.
+/// Shares of the examples, in percent, after which the model is also measured.
+const CURVE: [u32; 2] = [25, 50];
+/// The most episodes that may be silently wrong, of 100: `askBelow` is chosen for it.
+const SILENT: f64 = 3.0;
 const MEASURED: [&str; 6] = ["--limit", "1m", "--answer-tokens", "250", "--plan-timeout", "1m"];
 
 #[derive(Debug, clap::Args)]
@@ -36,9 +41,9 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 8)]
     seeds: u32,
     /// How often the model sees each example
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 1)]
     epochs: u32,
-    /// The seed that the model is measured on, with all tasks
+    /// The seed that the models are measured on, with all tasks; the next one is for the threshold of confidence
     #[arg(long, default_value_t = 1_000)]
     measured: u32,
     /// Directory for episodes, data, the model and the table [default: target/teach]
@@ -85,16 +90,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let learner = environment(&python, &out)?;
         let mut train = Command::new(learner);
         train.arg(root().join(TRAIN)).arg(&data).arg(base.file()).arg(&taught);
-        stage("training", train.args(["--epochs", &arguments.epochs.to_string()]))?;
+        train.args(["--epochs", &arguments.epochs.to_string(), "--curve"]);
+        stage("training", train.args(CURVE.map(|percent| (f64::from(percent) / 100.0).to_string())))?;
     }
-    let taught = models::model(&taught.to_string_lossy())?;
+    let mut measured = vec![("before".to_owned(), base, arguments.measured)];
+    for percent in CURVE {
+        let part = out.join(format!("{BASE}-taught-{percent}.gguf"));
+        measured.push((format!("{percent} %"), models::model(&part.to_string_lossy())?, arguments.measured));
+    }
+    for (name, seed) in [("all", arguments.measured), ("held out", arguments.measured + 1)] {
+        measured.push((name.to_owned(), models::model(&taught.to_string_lossy())?, seed));
+    }
     let mut results = Vec::new();
-    for (name, model) in [("before", &base), ("after", &taught)] {
-        let results_of = out.join(name);
-        measure(&python, model, &results_of, arguments.measured, command())?;
-        results.push((name, read(&results_of)?));
+    for (name, model, seed) in &measured {
+        let results_of = out.join(name.replace([' ', '%'], ""));
+        measure(&python, model, &results_of, *seed, command())?;
+        results.push((name.as_str(), read(&results_of)?));
     }
-    let table = table(&results, solved.len());
+    let [calibrated, applied] = ["heldout", "all"].map(|name| thresholds(&out.join(name)));
+    let table = table(&results, solved.len()) + &asked(&calibrated?, &applied?);
     fs::write(out.join("table.md"), &table)?;
     println!("\n{table}\n== in {}", out.display());
     Ok(())
@@ -126,6 +140,30 @@ fn read(evaluation: &Path) -> Result<Vec<Value>> {
     let path = evaluation.join("episodes.jsonl");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// What values of `askBelow` would have done in an evaluation.
+fn thresholds(evaluation: &Path) -> Result<Vec<Value>> {
+    let path = evaluation.join("summary.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let summary: Value = serde_json::from_str(&text)?;
+    let thresholds = summary["calibration"]["thresholds"].as_array();
+    thresholds.cloned().with_context(|| format!("{} has no thresholds: no step had a confidence", path.display()))
+}
+
+/// The least `askBelow` that leaves few enough silent errors on the seed that was held out, and what it does on another.
+fn asked(calibrated: &[Value], applied: &[Value]) -> String {
+    let counts =
+        |row: &Value| ["asked", "solved", "silentlyWrong", "failed"].map(|name| row[name].as_f64().unwrap_or(0.0));
+    let is_safe = |row: &&Value| counts(row)[2] <= SILENT / 100.0 * counts(row).iter().sum::<f64>();
+    let Some(chosen) = calibrated.iter().find(is_safe) else { return "\nNo `askBelow` is strict enough.\n".to_owned() };
+    let found = applied.iter().find(|row| row["askBelow"] == chosen["askBelow"]);
+    let [asked, solved, silent, failed] = found.map(counts).unwrap_or_default();
+    format!(
+        "\nWith `askBelow` {}, chosen on the seed that was held out: asked about {asked}, solved {solved}, silently wrong \
+         {silent}, failed {failed}.\n",
+        chosen["askBelow"]
+    )
 }
 
 /// Returns `true` if a task is one of the quarter that no model is trained on.
@@ -180,6 +218,15 @@ mod tests {
         let tasks = suite["task"].as_array().unwrap();
         let unseen = tasks.iter().filter(|task| is_unseen(&json!(task["name"].as_str().unwrap()))).count();
         assert!(tasks.len() / 5 < unseen && unseen < tasks.len() / 3, "{unseen} of {}", tasks.len());
+    }
+
+    #[test]
+    fn the_threshold_is_chosen_where_it_is_not_measured() {
+        let row = |below: f64, asked: u64, solved: u64, silent: u64| json!({ "askBelow": below, "asked": asked, "solved": solved, "silentlyWrong": silent, "failed": 0 });
+        let calibrated = [row(0.0, 0, 50, 50), row(0.5, 60, 37, 3), row(0.9, 90, 10, 0)];
+        let said = asked(&calibrated, &[row(0.0, 0, 40, 60), row(0.5, 55, 40, 5)]);
+        assert!(said.contains("`askBelow` 0.5") && said.contains("about 55, solved 40, silently wrong 5"), "{said}");
+        assert!(asked(&calibrated[..1], &[]).contains("No `askBelow`"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod sample;
 pub mod mask;
 
 mod caps;
+mod confidence;
 mod foreign;
 mod integers;
 mod line_form;
@@ -38,6 +39,7 @@ mod spec;
 mod write_line;
 
 pub use caps::{Caps, LeftOut};
+pub use confidence::{TokenProbability, confidences};
 pub use opening::Misfit;
 pub use quotes::quotes;
 pub use shapes::{UNWRITTEN, UNWRITTEN_CONDITIONS, UNWRITTEN_EXTRACTS};

@@ -129,20 +129,6 @@ impl<'d> Openings<'d> {
         narrowed.collect()
     }
 
-    /// Returns `true` if the next byte belongs to the choice of a verb or a target.
-    #[cfg(feature = "mask")]
-    pub(crate) fn is_choosing(&self, step: &OpenStep) -> bool {
-        match read(&step.head) {
-            None => TAG.as_bytes().starts_with(&step.head),
-            Some((_, Some(target), _)) => !target.is_complete,
-            Some((verb, None, rest)) => {
-                !verb.is_complete
-                    || (TARGET.starts_with(rest)
-                        && self.possible(step).iter().any(|opening| !opening.targets.is_empty()))
-            }
-        }
-    }
-
     /// Why no step of this document begins so; `None` if one may. Cheap except within a verb or a target.
     pub(crate) fn misfit(&self, step: &OpenStep) -> Option<Misfit> {
         let (verb, target, rest) = read(&step.head)?;

@@ -11,6 +11,9 @@ use crate::statistics::{Interval, float, wilson};
 /// Bins of confidences, from 0 to 1.
 const BINS: usize = 10;
 
+/// Values of `askBelow` that are tried.
+const THRESHOLDS: [f64; 12] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
 /// Confidences beside what came of the steps. A step is right if it worked in an episode that was solved: of a step in
 /// another one, nobody knows whether it was the wrong one, and it counts as wrong.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +29,42 @@ pub struct Calibration {
     pub error: f64,
     /// Bins of a tenth each that hold a step.
     pub bins: Vec<ConfidenceBin>,
+    /// What `askBelow` in the policy would have done, by its value.
+    pub thresholds: Vec<Threshold>,
+}
+
+/// Episodes with a confidence, if the policy asked about each step whose confidence is lower.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Threshold {
+    /// Value of `askBelow`.
+    pub ask_below: f64,
+    /// Episodes that had been asked about.
+    pub asked: u64,
+    /// Others that were solved.
+    pub solved: u64,
+    /// Others that were silently wrong.
+    pub silently_wrong: u64,
+    /// Others that were neither.
+    pub failed: u64,
+}
+
+impl Threshold {
+    fn of(ask_below: f64, episodes: &[(f64, Outcome)]) -> Self {
+        let count =
+            |is: &dyn Fn(f64, Outcome) -> bool| episodes.iter().filter(|(least, of)| is(*least, *of)).count() as u64;
+        let told = |outcome: Outcome| count(&|least, of| least >= ask_below && of == outcome);
+        let (asked, solved) = (count(&|least, _| least < ask_below), told(Outcome::Solved));
+        let silently_wrong = told(Outcome::SilentlyWrong);
+        Self {
+            ask_below,
+            asked,
+            solved,
+            silently_wrong,
+            failed: episodes.len() as u64 - asked - solved - silently_wrong,
+        }
+    }
 }
 
 /// Steps of about the same confidence.
@@ -52,19 +91,27 @@ impl Calibration {
     pub(crate) fn of(results: &[EpisodeResult]) -> Option<Self> {
         let judged = results.iter().filter(|result| result.outcome != Outcome::Broken);
         let steps: Vec<(f64, bool)> = judged
+            .clone()
             .flat_map(|result| result.stated.iter().map(|step| (step.confidence, step.worked && result.is_solved())))
-            .filter(|(confidence, _)| (0.0..=1.0).contains(confidence))
+            .filter(|(confidence, _)| is_share(*confidence))
             .collect();
         if steps.is_empty() {
             return None;
         }
         let all = float(steps.len() as u64);
+        let least = |result: &EpisodeResult| {
+            let confidences =
+                result.stated.iter().map(|step| step.confidence).filter(|confidence| is_share(*confidence));
+            Some((confidences.reduce(f64::min)?, result.outcome))
+        };
+        let episodes: Vec<(f64, Outcome)> = judged.filter_map(least).collect();
         let bins: Vec<ConfidenceBin> = (0..BINS).filter_map(|bin| ConfidenceBin::of(bin, &steps)).collect();
         Some(Self {
             steps: steps.len() as u64,
             brier: steps.iter().map(|(stated, right)| (stated - f64::from(*right)).powi(2)).sum::<f64>() / all,
             error: bins.iter().map(|bin| float(bin.steps) / all * (bin.confidence - bin.right).abs()).sum(),
             bins,
+            thresholds: THRESHOLDS.iter().map(|ask_below| Threshold::of(*ask_below, &episodes)).collect(),
         })
     }
 
@@ -80,6 +127,12 @@ impl Calibration {
                 out,
                 "| {low:.1}–{high:.1} | {steps} | {confidence:.2} | {right:.1} % | {least:.1}–{most:.1} % |"
             );
+        }
+        out.push_str(
+            "\n| `askBelow` | asked | solved | silently wrong | failed |\n| --- | ---: | ---: | ---: | ---: |\n",
+        );
+        for Threshold { ask_below, asked, solved, silently_wrong, failed } in &self.thresholds {
+            let _ = writeln!(out, "| {ask_below} | {asked} | {solved} | {silently_wrong} | {failed} |");
         }
         out
     }
@@ -113,6 +166,10 @@ impl Calibration {
         };
         picture.into_string()
     }
+}
+
+fn is_share(confidence: f64) -> bool {
+    (0.0..=1.0).contains(&confidence)
 }
 
 impl ConfidenceBin {
@@ -168,6 +225,12 @@ mod tests {
         assert!((seen.error - (0.25 + 3.0 * 0.3) / 4.0).abs() < 1e-9, "{}", seen.error);
         assert!(seen.to_markdown().contains("| 0.9–1.0 | 3 | 0.97 | 66.7 % |"), "{}", seen.to_markdown());
         assert!(seen.to_svg().contains("Reliability of 4 steps"));
+        let at = |ask_below: f64| seen.thresholds.iter().find(|one| one.ask_below >= ask_below).unwrap();
+        let counts = |one: &Threshold| (one.asked, one.solved, one.silently_wrong, one.failed);
+        assert_eq!(counts(at(0.0)), (0, 1, 1, 0));
+        assert_eq!(counts(at(0.3)), (1, 0, 1, 0), "the step with 0.25 is asked about, whose episode was solved");
+        assert_eq!(counts(at(0.99)), (2, 0, 0, 0));
+        assert!(seen.to_markdown().contains("| 0.95 | 1 | 0 | 1 | 0 |"), "{}", seen.to_markdown());
         assert_eq!(Calibration::of(&[episode(Outcome::Solved, &[])]), None);
     }
 }

@@ -41,7 +41,7 @@ mod subject;
 mod suite;
 mod summary;
 
-pub use calibration::{Calibration, ConfidenceBin};
+pub use calibration::{Calibration, ConfidenceBin, Threshold};
 pub use compare::{Change, Comparison};
 pub use episode::{Episode, EpisodeKey, EpisodeResult, Outcome, StatedStep};
 pub use error::{BoxError, EvalError};

@@ -3,7 +3,9 @@
 use super::bias::Bias;
 use super::line_scan::{AnyScan, LineScan};
 use super::{Form, MaskError, Masks};
+use crate::confidence::{TokenProbability, confidences};
 use crate::opening::Openings;
+use crate::read;
 use crate::scan::Scan;
 use crate::spec::GrammarSpec;
 
@@ -36,14 +38,16 @@ impl Default for DecodeOptions {
     }
 }
 
-/// A decoded sentence and its confidences.
+/// A decoded sentence and how sure the model was of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     /// Text of the sentence, in the form of [`DecodeOptions::form`].
     pub text: String,
     /// Its tokens, without the end token.
     pub tokens: Vec<u32>,
-    /// The probability of each step's verb and target under the mask, the last step's included, in order.
+    /// The same tokens as bytes, each with its probability under the mask.
+    pub probabilities: Vec<TokenProbability>,
+    /// The [confidence](crate::confidences) of each step, the last one included, in order.
     pub confidences: Vec<f64>,
 }
 
@@ -83,8 +87,7 @@ pub fn decode<L: Logits>(
     };
     let mut tokens: Vec<u32> = Vec::new();
     let mut text: Vec<u8> = Vec::new();
-    let mut confidences = Vec::new();
-    let mut confidence: Option<f64> = None;
+    let mut probabilities = Vec::new();
     let bound = spec.max_tokens();
     loop {
         if tokens.len() as u64 > bound {
@@ -118,29 +121,21 @@ pub fn decode<L: Logits>(
         let bytes = vocabulary.token(token);
         text.extend_from_slice(bytes);
         tokens.push(token);
-        let position = |scan: &AnyScan| scan.step().map(|step| step.position);
-        let is_choosing = |scan: &AnyScan| scan.step().is_some_and(|step| openings.is_choosing(step));
-        let (before, was_choosing) = (position(&scan), is_choosing(&scan));
+        probabilities.push(TokenProbability { bytes: bytes.to_vec(), probability });
         for byte in bytes {
             scan.take(*byte);
-        }
-        let has_moved = before != position(&scan);
-        if was_choosing {
-            confidence = Some(confidence.unwrap_or(1.0) * probability);
-        }
-        if has_moved && before.is_some() {
-            confidences.push(confidence.take().unwrap_or(1.0));
-        }
-        // A token that reaches into the next step counts there.
-        if is_choosing(&scan) && (has_moved || !was_choosing) {
-            confidence = Some(confidence.unwrap_or(1.0) * probability);
         }
         if mask.is_done() {
             break;
         }
     }
     let text = String::from_utf8(text).map_err(|error| MaskError::Grammar { detail: error.to_string() })?;
-    Ok(Decoded { text, tokens, confidences })
+    let form = match options.form {
+        Form::Json => read::Form::Plan,
+        Form::Lines => read::Form::Lines,
+    };
+    let confidences = confidences(&text, form, &probabilities);
+    Ok(Decoded { text, tokens, probabilities, confidences })
 }
 
 /// A token sampled by weight, and its probability.

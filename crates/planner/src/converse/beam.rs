@@ -7,7 +7,6 @@
 use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::planning::OtherDraft;
 use cuebook_grammar::render::one_line;
-use cuebook_grammar::wire::Probability;
 
 use super::audit::OpenCall;
 use super::chat::{Beam, ChatEngine, ChatEvent, ChatStream, EngineError, Finish};
@@ -24,7 +23,6 @@ struct Arriving<'a> {
     broken: Option<Violations>,
     refusal: String,
     finish: Option<Finish>,
-    confidences: Vec<f64>,
 }
 
 /// A draft that was read: its text, and the plan or why it is none.
@@ -124,7 +122,7 @@ impl<E: ChatEngine> Turn<'_, E> {
 
 impl<'a> Arriving<'a> {
     const fn new(reader: Reader<'a>) -> Self {
-        Self { reader, broken: None, refusal: String::new(), finish: None, confidences: Vec::new() }
+        Self { reader, broken: None, refusal: String::new(), finish: None }
     }
 
     fn is_whole(&self) -> bool {
@@ -143,8 +141,8 @@ impl<'a> Arriving<'a> {
                 (Ok(Vec::new()), text.len())
             }
             ChatEvent::Reasoning(text) => (Ok(Vec::new()), text.len()),
-            ChatEvent::Confidences(of_steps) => {
-                self.confidences = of_steps;
+            ChatEvent::Tokens(tokens) => {
+                self.reader.tokens(tokens);
                 return 0;
             }
             ChatEvent::Done(reason) => {
@@ -179,13 +177,6 @@ impl<'a> Arriving<'a> {
             let read = self.reader.finish(1).map_err(TurnEnd::Invalid);
             read.and_then(|(_, drafts)| drafts.into_iter().next().ok_or(TurnEnd::Failed(EngineError::Cut)))
         };
-        let confidences = self.confidences;
-        let judged = judged.map(|mut draft| {
-            for (step, confidence) in draft.steps.iter_mut().zip(confidences) {
-                step.confidence = Some(Probability::clamped(confidence));
-            }
-            draft
-        });
         Some((output, judged))
     }
 }

@@ -9,8 +9,8 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use cuebook_decoding::GrammarSpec;
 use cuebook_decoding::emit::{Emission, Target};
+use cuebook_decoding::{GrammarSpec, TokenProbability};
 use cuebook_grammar::planning::{CallPurpose, MessageRole};
 use cuebook_grammar::seam::Image;
 
@@ -156,8 +156,11 @@ pub enum ChatEvent {
         /// Tokens that the model wrote.
         output: u64,
     },
-    /// The probability of each step under the grammar, in order.
-    Confidences(Vec<f64>),
+    /// Tokens of the answer's text, from the one after the last that was told of, and best before their text. Their
+    /// [confidences] replace those that the model states, if all tokens are told.
+    ///
+    /// [confidences]: cuebook_decoding::confidences
+    Tokens(Vec<TokenProbability>),
     /// The answer has ended.
     Done(Finish),
     /// An event of another draft of the same answer.

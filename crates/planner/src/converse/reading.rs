@@ -6,7 +6,7 @@
 
 use cuebook_decoding::emit::Target;
 use cuebook_decoding::read::{self, Form};
-use cuebook_decoding::{GrammarSpec, PlanStream, StreamError};
+use cuebook_decoding::{GrammarSpec, PlanStream, StreamError, TokenProbability, confidences};
 use cuebook_grammar::action::Action;
 use cuebook_grammar::arguments::Shape;
 use cuebook_grammar::geometry::ViewportSize;
@@ -15,7 +15,7 @@ use cuebook_grammar::plan::{Author, PlanDraft, Violation, ViolationCode, Violati
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::render::quoted;
 use cuebook_grammar::step::Step;
-use cuebook_grammar::wire::{LongText, ReadError};
+use cuebook_grammar::wire::{LongText, Probability, ReadError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -44,6 +44,7 @@ pub(super) struct Reader<'a> {
     /// The bytes that were read.
     fed: usize,
     steps: Vec<Step>,
+    tokens: Vec<TokenProbability>,
 }
 
 enum Reading<'a> {
@@ -105,6 +106,7 @@ impl<'a> Reader<'a> {
             begins_at: None,
             fed: 0,
             steps: Vec::new(),
+            tokens: Vec::new(),
         }
     }
 
@@ -165,6 +167,29 @@ impl<'a> Reader<'a> {
         };
         self.begins_at = Some(from);
         Some(from)
+    }
+
+    /// Adds tokens of the text. No more than the text may have.
+    pub(super) fn tokens(&mut self, tokens: Vec<TokenProbability>) {
+        if self.tokens.len() <= MAX_BYTES {
+            self.tokens.extend(tokens);
+        }
+    }
+
+    /// Sets the confidences of the steps from `index` on that were measured, in place of those that the model states.
+    fn measure(&self, steps: &mut [Step], index: usize) {
+        let form = match self.form {
+            Reading::Lines => Form::Lines,
+            Reading::Plan(_) => Form::Plan,
+            _ => return,
+        };
+        let measured = confidences(&self.text, form, &self.tokens);
+        // More of them if a line is incomplete; fewer if the answer was read otherwise.
+        if measured.len() >= index + steps.len() {
+            for (step, confidence) in steps.iter_mut().zip(measured.into_iter().skip(index)) {
+                step.confidence = Some(Probability::clamped(confidence));
+            }
+        }
     }
 
     /// Adds a piece of a call. Returns the steps of the calls that it completes, which are earlier ones.
@@ -243,7 +268,9 @@ impl<'a> Reader<'a> {
             return object_in(answer).map(|_| (Vec::new(), Vec::new())).ok_or_else(seen);
         }
         if !self.is_prompted || !offers_drafts(answer) {
-            return self.finish_one().map(|(rest, draft)| (rest, vec![draft]));
+            let (rest, mut draft) = self.finish_one()?;
+            self.measure(&mut draft.steps, 0);
+            return Ok((rest, vec![draft]));
         }
         let Drafts { drafts: offered } = serde_json::from_str(answer).map_err(|error| malformed(error.to_string()))?;
         let mut drafts = Vec::new();
@@ -350,7 +377,7 @@ impl<'a> Reader<'a> {
         Some(Violation::new(ViolationCode::InvalidArgument, format!("/steps/{index}/args{path}"), message))
     }
 
-    fn judged(&mut self, steps: Vec<Step>) -> Result<Vec<Step>, Violations> {
+    fn judged(&mut self, mut steps: Vec<Step>) -> Result<Vec<Step>, Violations> {
         if steps.is_empty() {
             return Ok(steps);
         }
@@ -362,6 +389,8 @@ impl<'a> Reader<'a> {
         }
         let checked = self.check(&draft);
         self.steps = draft.steps;
+        let first = self.steps.len() - steps.len();
+        self.measure(&mut steps, first);
         checked.map(|()| steps)
     }
 }

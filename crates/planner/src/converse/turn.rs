@@ -10,7 +10,6 @@ use cuebook_grammar::plan::{PlanDraft, Violation, ViolationCode, Violations};
 use cuebook_grammar::planning::{CallEnd, CallPurpose, PlanningCall, PromptMessage};
 use cuebook_grammar::render::one_line;
 use cuebook_grammar::seam::{PlanRequest, PlanSink};
-use cuebook_grammar::wire::Probability;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::audit::OpenCall;
@@ -235,7 +234,6 @@ impl<E: ChatEngine> Turn<'_, E> {
         let mut heard = 0_usize;
         let mut refusal = String::new();
         let mut finish = None;
-        let mut confidences = Vec::new();
         // A program need not be a model: what it does not report is no token.
         let estimated = |bytes| if self.grammar.dialect == Dialect::Document { 0 } else { estimated_tokens(bytes) };
         call.estimate(estimated(asked), 0);
@@ -273,8 +271,8 @@ impl<E: ChatEngine> Turn<'_, E> {
                     call.usage(input, output);
                     Ok(Vec::new())
                 }
-                ChatEvent::Confidences(of_steps) => {
-                    confidences = of_steps;
+                ChatEvent::Tokens(tokens) => {
+                    reader.tokens(tokens);
                     Ok(Vec::new())
                 }
                 ChatEvent::Done(reason) => {
@@ -291,7 +289,7 @@ impl<E: ChatEngine> Turn<'_, E> {
             }
             call.steps(&steps);
             if reader.is_done() {
-                self.epilogue(&mut stream, call, &mut confidences).await;
+                self.epilogue(&mut stream, call, reader).await;
                 finish = Some(Finish::Stop);
                 break;
             }
@@ -309,13 +307,8 @@ impl<E: ChatEngine> Turn<'_, E> {
                 Err(TurnEnd::Invalid(vec![Violation::new(ViolationCode::Malformed, "", message)].into()))
             }
             Some(_) => {
-                let (rest, mut drafts) = reader.finish(self.request.beam).map_err(TurnEnd::Invalid)?;
+                let (rest, drafts) = reader.finish(self.request.beam).map_err(TurnEnd::Invalid)?;
                 call.steps(&rest);
-                // Measured probabilities replace those that the model states.
-                let first = drafts.iter_mut().take(1).flat_map(|draft| &mut draft.steps);
-                for (step, confidence) in first.zip(confidences) {
-                    step.confidence = Some(Probability::clamped(confidence));
-                }
                 Ok(drafts)
             }
         }
@@ -332,14 +325,14 @@ impl<E: ChatEngine> Turn<'_, E> {
         }
     }
 
-    /// Reads what follows a complete plan, for its token counts. Errors do not matter any more.
-    async fn epilogue(&self, stream: &mut E::Stream, call: &mut OpenCall<'_>, confidences: &mut Vec<f64>) {
+    /// Reads what follows a complete plan, for its tokens. Errors do not matter any more.
+    async fn epilogue(&self, stream: &mut E::Stream, call: &mut OpenCall<'_>, reader: &mut Reader<'_>) {
         let listen = async {
             let mut bytes = 0;
             while let Ok(Some(event)) = stream.next().await {
                 match event {
                     ChatEvent::Usage { input, output } => call.usage(input, output),
-                    ChatEvent::Confidences(of_steps) => *confidences = of_steps,
+                    ChatEvent::Tokens(tokens) => reader.tokens(tokens),
                     ChatEvent::Done(_) => return,
                     ChatEvent::Text(text) => bytes += text.len(),
                     _ => bytes += 1,

@@ -10,6 +10,7 @@ use async_openai::types::chat::{
     CreateChatCompletionRequest, ImageUrl,
 };
 use base64::Engine as _;
+use cuebook_decoding::TokenProbability;
 use cuebook_decoding::emit::{Body, Target};
 use cuebook_grammar::planning::MessageRole;
 use cuebook_grammar::secret::Secret;
@@ -91,15 +92,36 @@ impl OpenAi {
             }
             (OpenAiMode::LlamaCpp | OpenAiMode::LlamaCppLines, Body::Text(grammar)) => {
                 body.insert("grammar".to_owned(), grammar.as_str().into());
+                measured(body);
                 // All requests of a run start with the same text.
                 body.insert("cache_prompt".to_owned(), true.into());
             }
             (OpenAiMode::Vllm, Body::Text(grammar)) => {
                 body.insert("structured_outputs".to_owned(), json!({ "grammar": grammar }));
+                measured(body);
             }
             _ => {}
         }
     }
+}
+
+/// Asks for the probability of each token that is written, and of no other: llama.cpp sorts as many as it tells.
+fn measured(body: &mut Map<String, Value>) {
+    body.insert("logprobs".to_owned(), true.into());
+    body.insert("top_logprobs".to_owned(), 1.into());
+}
+
+/// The tokens of a chunk, over all that the model might have written: the grammar does not count.
+fn tokens(choice: &Value) -> Vec<TokenProbability> {
+    let token = |entry: &Value| {
+        let bytes = match entry.get("bytes").and_then(Value::as_array) {
+            Some(bytes) => bytes.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok()).collect(),
+            None => entry.get("token")?.as_str()?.as_bytes().to_vec(),
+        };
+        Some(TokenProbability { bytes, probability: entry.get("logprob")?.as_f64()?.exp().min(1.0) })
+    };
+    let content = choice.pointer("/logprobs/content").and_then(Value::as_array);
+    content.into_iter().flatten().filter_map(token).collect()
 }
 
 fn message(message: &ChatMessage) -> ChatCompletionRequestMessage {
@@ -230,6 +252,10 @@ impl Decode for Decoder {
         for choice in choices.take(if several { usize::MAX } else { 1 }) {
             let draft = choice.get("index").and_then(Value::as_u64).filter(|_| several).unwrap_or_default();
             let mut events = Queue::new();
+            let tokens = tokens(choice);
+            if !tokens.is_empty() {
+                events.push_back(ChatEvent::Tokens(tokens));
+            }
             if let Some(delta) = choice.get("delta") {
                 self.delta(draft, delta, &mut events);
             }

@@ -177,7 +177,7 @@ impl<S: LogitsSource> ChatEngine for TokenMask<S> {
                 .map_err(|error| EngineError::Inside(boxed(error)))?;
             let last = streaming.send(&decoded.tokens);
             let usage = ChatEvent::Usage { input, output: decoded.tokens.len() as u64 };
-            let rest = [usage, ChatEvent::Confidences(decoded.confidences), ChatEvent::Done(Finish::Stop)];
+            let rest = [usage, ChatEvent::Tokens(decoded.probabilities), ChatEvent::Done(Finish::Stop)];
             if last.is_ok() {
                 for event in rest {
                     if streaming.events.blocking_send(event).is_err() {

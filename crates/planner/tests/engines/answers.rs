@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cuebook_grammar::planning::{CallEnd, CallPurpose};
-use serde_json::json;
+use cuebook_grammar::step::Step;
+use serde_json::{Value, json};
 
 use crate::each;
 use crate::page::order;
@@ -26,6 +27,35 @@ fn a_plan_needs_one_request_and_its_steps_are_reported_in_order() {
         assert!(call.output.contains("Zoë") && call.output.contains("東京 🎭"), "{}", call.output);
         assert!(!call.input.is_empty());
     });
+}
+
+#[tokio::test]
+async fn probabilities_of_tokens_become_the_confidences_of_steps() {
+    let answer = Dialect::LlamaCpp.plan(&order());
+    // All tokens of text but those that `is_told` rejects, each with a probability of 0.99.
+    let told = |is_told: &dyn Fn(usize) -> bool| {
+        let events = Dialect::LlamaCpp.events(&answer).into_iter().enumerate().map(|(index, event)| {
+            let event = String::from_utf8(event).unwrap();
+            let data = event.trim().strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+            let Some(mut chunk) = data.filter(|_| is_told(index)) else { return event.into_bytes() };
+            if let Some(text) = chunk.pointer("/choices/0/delta/content").and_then(Value::as_str) {
+                let token = json!({ "token": text, "bytes": text.as_bytes(), "logprob": 0.99_f64.ln() });
+                chunk["choices"][0]["logprobs"] = json!({ "content": [token] });
+            }
+            format!("data: {chunk}\n\n").into_bytes()
+        });
+        Stage::new(Dialect::LlamaCpp).ask([Dialect::LlamaCpp.opening().parts(events).end()])
+    };
+    let asked = told(&|_| true).await;
+    let stated = |steps: &[Step]| steps.iter().map(|step| step.confidence.map(|p| p.get())).collect::<Vec<_>>();
+    let confidences = stated(&asked.reply().drafts[0].steps);
+    assert!(confidences.iter().all(|p| p.is_some_and(|p| p > 0.3 && p < 0.99)), "{confidences:?}");
+    let early: Vec<Step> = asked.steps.iter().map(|(_, _, step)| step.clone()).collect();
+    assert_eq!(stated(&early), confidences, "each step has its own as soon as it is complete");
+    let least = confidences.iter().flatten().copied().fold(1.0, f64::min);
+    assert_eq!(asked.calls[0].confidence, Some(least));
+    let asked = told(&|index| index != 3).await;
+    assert!(stated(&asked.reply().drafts[0].steps).iter().all(Option::is_none), "a token is missing");
 }
 
 #[test]

@@ -97,6 +97,14 @@ async fn vllm_gets_structured_outputs() {
     assert!(!words(&body).iter().any(|word| word.starts_with("guided_")), "that name is gone");
 }
 
+#[test]
+fn only_servers_that_are_known_to_tell_them_are_asked_for_probabilities() {
+    each(async |dialect| {
+        let expected = matches!(dialect, Dialect::LlamaCpp | Dialect::Vllm).then_some(true);
+        assert_eq!(body(dialect).await.get("logprobs").and_then(Value::as_bool), expected, "{dialect:?}");
+    });
+}
+
 #[tokio::test]
 async fn anthropic_gets_tools_that_are_the_same_for_every_page() {
     let asked =
