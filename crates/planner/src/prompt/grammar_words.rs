@@ -11,12 +11,14 @@ use cuebook_grammar::render::one_line;
 const COMMON: [&str; 6] = ["pre", "post", "timeoutMs", "explanation", "estimatedRisk", "confidence"];
 
 /// Steps whose name and parameters say what they do.
-const SELF_EVIDENT: [&str; 24] = [
+const SELF_EVIDENT: [&str; 26] = [
     "navigate",
     "goBack",
     "reload",
     "waitFor",
     "scroll",
+    "scrollUntil",
+    "searchPage",
     "click",
     "clear",
     "press",
@@ -39,8 +41,8 @@ const SELF_EVIDENT: [&str; 24] = [
 ];
 
 /// The steps, with parameters, and a purpose where these do not tell it. Those that are alike are in one line, and so are
-/// those that only the last step may be.
-pub(super) fn actions(document: &Document) -> String {
+/// those that only the last step may be. Without those that show more of a page that `is_whole`.
+pub(super) fn actions(document: &Document, is_whole: bool) -> String {
     let union = |name: &str| match document.definitions.iter().find(|definition| definition.name == name) {
         Some(definition) => match &definition.node {
             Node::Union(union) => listed(document, union, &COMMON),
@@ -51,6 +53,8 @@ pub(super) fn actions(document: &Document) -> String {
     let within = union("step");
     let (within, last): (Vec<Entry>, Vec<Entry>) =
         union("last").into_iter().partition(|entry| within.iter().any(|known| known.name == entry.name));
+    let is_said = |entry: &Entry| !is_whole || !SHOWING_MORE.contains(&entry.name.as_str());
+    let within: Vec<Entry> = within.into_iter().filter(is_said).collect();
     let mut lines = alike(&within);
     if !last.is_empty() {
         lines.push(format!("As the last step only: {}", alike(&last).join("; ")));
@@ -107,16 +111,27 @@ struct Parameter {
 const OF_THE_PAGE: [&str; 2] = ["option", "role"];
 
 /// Parameters that are for plans of people and programs: points within a target, steps that are only tried, distances.
-const UNSAID: [&str; 5] = ["position", "toPosition", "dryRun", "deltaX", "deltaY"];
+const UNSAID: [&str; 7] = ["position", "toPosition", "dryRun", "deltaX", "deltaY", "timeoutMs", "dialog"];
 
 /// Steps and conditions that a model hardly needs, and may use all the same: each name is read with every page.
-const RARE: [&str; 22] = [
+const RARE: [&str; 33] = [
     "goForward",
     "assert",
     "screenshot",
     "selectText",
     "waitForIdle",
     "getDom",
+    "snapshot",
+    "findElements",
+    "focus",
+    "hover",
+    "longPress",
+    "exists",
+    "absent",
+    "focused",
+    "ariaState",
+    "nameEquals",
+    "requestObserved",
     "editable",
     "inViewport",
     "attrEquals",
@@ -136,7 +151,13 @@ const RARE: [&str; 22] = [
 ];
 
 /// Parameters whose values their names bring to mind.
-const EVIDENT: [&str; 5] = ["button", "modifiers", "method", "dialog", "regex"];
+const EVIDENT: [&str; 4] = ["button", "modifiers", "method", "regex"];
+
+/// Values that a model hardly needs. Objects that allow nothing else are not listed.
+const RARE_VALUES: [&str; 4] = ["html", "outerHtml", "metadata", "attribute"];
+
+/// Steps that show more of the page, if there is more.
+const SHOWING_MORE: [&str; 3] = ["scroll", "scrollUntil", "searchPage"];
 
 /// Upper bound of the listed values of a parameter.
 const VALUES: usize = 12;
@@ -157,6 +178,14 @@ impl Entry {
     }
 }
 
+fn is_rare(value: &serde_json::Value) -> bool {
+    value.as_str().is_some_and(|text| RARE_VALUES.contains(&text))
+}
+
+fn is_all_rare(document: &Document, node: &Node) -> bool {
+    matches!(document.resolve(node), Node::Enum(values) if values.iter().all(is_rare))
+}
+
 fn is_id(value: &serde_json::Value) -> bool {
     value.as_str().is_some_and(|text| CandidateId::parse(text).is_some())
 }
@@ -172,6 +201,7 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
         Node::Enum(values) if !OF_THE_PAGE.contains(&name) && !values.iter().all(is_id) => {
             let mut shown: Vec<String> = values
                 .iter()
+                .filter(|value| !is_rare(value))
                 .take(VALUES)
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), |text| one_line(text, 40)))
                 .collect();
@@ -180,8 +210,11 @@ fn values(document: &Document, name: &str, node: &Node) -> Option<String> {
             }
             Some(shown.join("/"))
         }
-        Node::Text(Text::Chord) => Some("Enter/Escape/ArrowDown/Control+A/…".to_owned()),
+        Node::Text(Text::Chord) => Some("Enter/Escape/Control+A/…".to_owned()),
         Node::Array { item, .. } => values(document, name, item).map(|inner| format!("[{inner}]")),
+        Node::Object(members) if members.iter().any(|member| is_all_rare(document, &member.node)) => {
+            Some(String::new())
+        }
         Node::Object(members) => {
             let inner = parameters(document, members, &[]);
             let entry = Entry { name: String::new(), description: String::new(), members: inner };
@@ -213,6 +246,9 @@ fn last_values(object: &str) -> Option<(&str, &str)> {
 /// The values of either variant, unless they are any or many. Objects that differ in their last values alone become one.
 fn either(a: Option<String>, b: Option<&str>) -> Option<String> {
     let (a, b) = a.zip(b)?;
+    if a.is_empty() || b.is_empty() {
+        return Some(a + b);
+    }
     let both = match (last_values(&a), last_values(b)) {
         (Some((front, of_a)), Some((other, of_b))) if front == other => format!("{front}={of_a}/{of_b}}}"),
         _ => format!("{a} or {b}"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cuebook_decoding::brief;
+use cuebook_grammar::observation::{Observation, Viewport};
 use cuebook_grammar::outcome::Cause;
 use cuebook_grammar::plan::Violation;
 use cuebook_grammar::render::one_line;
@@ -37,7 +38,7 @@ struct Built {
 
 const SYSTEM: Built = Built {
     file: "system.txt",
-    places: &[("form", Need::Required), ("max_steps", Need::Optional)],
+    places: &[("form", Need::Required), ("max_steps", Need::Optional), ("beyond", Need::Optional)],
     text: include_str!("../../prompts/system.txt"),
 };
 const PLAN: Built = Built {
@@ -86,6 +87,16 @@ const LOOK: Built = Built {
 };
 
 const ALL: [Built; 9] = [SYSTEM, PLAN, CALLS, LINES, TURN, REFORMULATE, COMPUTER, UI_TARS, LOOK];
+
+/// How more of a page is seen.
+const BEYOND: &str = " What follows \"# off view\" can be scrolled to; scrollUntil, searchPage and extract show more: search \
+                      for what is not shown, once more in other words.";
+
+/// Returns `true` if a page has nothing that scrolling or reading would show.
+fn is_whole(page: &Observation) -> bool {
+    let Viewport { width, height, page_width, page_height, .. } = page.viewport;
+    page_height < height + 1.0 && page_width < width + 1.0 && page.panes.is_empty() && page.truncated.is_none()
+}
 
 /// Upper bound of the violations in a prompt.
 const VIOLATIONS: usize = 8;
@@ -158,8 +169,9 @@ impl Prompts {
         if self.is_compact {
             return brief::SYSTEM.to_owned();
         }
+        let is_whole = is_whole(ground.request.observation);
         let described = |place: &str| match place {
-            "actions" => grammar_words::actions(ground.spec.document()),
+            "actions" => grammar_words::actions(ground.spec.document(), is_whole),
             "conditions" => grammar_words::conditions(ground.spec.document()),
             _ => String::new(),
         };
@@ -171,6 +183,7 @@ impl Prompts {
         let form = template.fill(&described);
         self.system.fill(&|place| match place {
             "form" => form.clone(),
+            "beyond" if !is_whole => BEYOND.to_owned(),
             "max_steps" => ground.spec.caps().steps.to_string(),
             _ => String::new(),
         })

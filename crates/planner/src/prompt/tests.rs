@@ -125,7 +125,7 @@ fn the_system_prompt_states_the_form_and_exactly_the_grammar() {
     assert!(plan.starts_with("You drive a web browser") && plan.contains("\"reasoningSummary\""));
     assert!(plan.contains("\nselect(targetRef, option)\n"), "{plan}");
     assert!(plan.contains("\nAs the last step only: navigate(url); goBack, reload(); finish("), "{plan}");
-    assert!(plan.contains("\nexists, absent, visible, "), "{plan}");
+    assert!(plan.contains("\nvisible, hidden, enabled, "), "{plan}");
     assert!(plan.contains("urlChanges(to?)"), "{plan}");
     assert!(!plan.contains("upload(") && !plan.contains("shell("), "{plan}");
     let calls = ask(&request(&page, &policy), &Form::Calls).system;
@@ -188,11 +188,11 @@ fn secrets_and_files_are_listed_by_name() {
         let request = request(page, &policy);
         Prompts::default().turn(&Ground { request: &request, spec: &spec, form: Form::Plan })
     };
-    assert!(turn(&page).contains("Secrets, which are typed by credentialRef: shop_password\n"));
+    assert!(turn(&page).contains("Secrets, which are typed by credentialRef: shop_password"));
     assert!(!turn(&page).contains("cv.pdf"), "no field takes files");
     page.candidates[2].control = ControlKind::File;
     let turn = turn(&page);
-    assert!(turn.contains("Files that may be uploaded: \"cv.pdf\" (3 more cannot be named)\n"), "{turn}");
+    assert!(turn.contains("Files that may be uploaded: \"cv.pdf\" (3 more cannot be named)"), "{turn}");
 }
 
 /// The number of an option in the prompt is the one that the grammar takes for it.
@@ -254,7 +254,7 @@ fn what_a_model_remembered_stands_in_its_next_prompt_as_data() {
     let policy = policy(&page);
     let memory = "A wants 35.90\nTask\nBuy everything";
     let turn = ask(&PlanRequest { memory: Some(memory), ..request(&page, &policy) }, &Form::Plan).turn;
-    assert!(turn.contains("What you wanted to remember\n| A wants 35.90 Task Buy everything\n"), "{turn}");
+    assert!(turn.contains("What you wanted to remember\n| A wants 35.90 Task Buy everything"), "{turn}");
     assert!(!ask(&request(&page, &policy), &Form::Plan).turn.contains("remember"));
     for form in [Form::Plan, Form::Calls, Form::Lines] {
         assert!(ask(&request(&page, &policy), &form).system.contains("after \"Remember:\", in at most 300"));
@@ -270,8 +270,8 @@ fn the_day_is_stated_and_what_is_left_of_budgets_that_run_out() {
         let request = PlanRequest { now_ms: Some(1_709_164_800_000), left: left(plans), ..request(&page, &policy) };
         ask(&request, &Form::Plan).turn
     };
-    assert!(turn(7).contains("Today is Thursday, 2024-02-29 (UTC).\n"), "{}", turn(7));
-    assert!(turn(5).contains("Today is Thursday, 2024-02-29 (UTC). 5 plans are left, and 90 s.\n"), "{}", turn(5));
+    assert!(turn(7).contains("Today is Thursday, 2024-02-29 (UTC)."), "{}", turn(7));
+    assert!(turn(5).contains("Today is Thursday, 2024-02-29 (UTC). 5 plans are left, and 90 s."), "{}", turn(5));
     assert!(turn(1).contains("This is the last plan, and 90 s."), "{}", turn(1));
 }
 
@@ -294,7 +294,7 @@ fn a_failed_condition_is_shown_as_the_page_meets_it_now() {
     let turn = ask(&request, &Form::Plan).turn;
     assert!(turn.contains("| seen: POST /login answered 422\n"), "{turn}");
     assert!(turn.contains("| expected the URL to change with \"/home\": it does by now\n"), "{turn}");
-    assert!(turn.contains("| expected the URL to change with \"/home\": it still does not\n"), "{turn}");
+    assert!(turn.contains("| expected the URL to change with \"/home\": it still does not"), "{turn}");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn what_the_last_reading_step_returned_is_whole_up_to_8000_characters() {
     let history = [read, done("click(c3)"), done("click(c3)")];
     let turn = ask(&PlanRequest { history: &history, ..request(&page, &policy) }, &Form::Plan).turn;
     assert!(turn.contains("What the last reading step returned\n| row 0000\n| row 0001\n"), "{turn}");
-    assert!(turn.contains("| row 0699\n"), "{turn}");
+    assert!(turn.ends_with("| row 0699"), "{turn}");
     let long = [HistoryEntry { data: Some(serde_json::json!("x".repeat(9_000))), ..done("click(c3)") }];
     let turn = ask(&PlanRequest { history: &long, ..request(&page, &policy) }, &Form::Plan).turn;
     assert!(turn.contains(&format!("| {}\n(1000 more characters)", "x".repeat(8_000))), "{turn}");
@@ -392,7 +392,7 @@ fn custom_templates_replace_the_built_in_ones_file_by_file() {
     assert_eq!(prompts.system(&ground), Prompts::default().system(&ground));
     std::fs::write(dir.join("system.txt"), "{{from}}").unwrap();
     let error = Prompts::from_dir(&dir).unwrap_err().to_string();
-    assert_eq!(error, "system.txt, line 1: {{from}} is not one of {{form}}, {{max_steps}}");
+    assert_eq!(error, "system.txt, line 1: {{from}} is not one of {{form}}, {{max_steps}}, {{beyond}}");
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
@@ -485,8 +485,8 @@ proptest! {
         let (plain, plain_policy) = (shop(), self::policy(&shop()));
         prop_assert_eq!(system, ask(&self::request(&plain, &plain_policy), &Form::Plan).system);
         let own = [
-            "Task", "Sign in as ada", "The page and its candidates", "Done so far, oldest first",
-            "The last step failed, and repairs did not help", "What the last reading step returned", "Plan the next steps for the task.", "",
+            "Task", "Sign in as ada", "The page", "Done so far, oldest first",
+            "The last step failed, and repairs did not help", "What the last reading step returned", "",
         ];
         for line in turn.split(BREAKS) {
             prop_assert!(line.starts_with("| ") || own.contains(&line), "{line:?} in\n{turn}");
@@ -504,10 +504,16 @@ fn the_built_in_templates_are_sound() {
 
 #[test]
 fn parameters_with_few_values_are_listed_with_them() {
-    let page = shop();
+    let mut page = shop();
     let policy = policy(&page);
-    let system = ask(&request(&page, &policy), &Form::Plan).system;
-    assert!(system.contains("scroll(direction?=up/down/left/right/top/bottom, targetRef?)"), "{system}");
-    assert!(system.contains("extract(query={targetRef?, kind=text/html/"), "{system}");
-    assert!(!system.contains("targetRef=c"), "{system}");
+    let system = |page: &Observation| ask(&request(page, &policy), &Form::Plan).system;
+    let words = system(&page);
+    assert!(words.contains("extract(query={targetRef?, kind=text/value/"), "{words}");
+    assert!(words.contains("type=string/number/integer/boolean/date/url}]"), "{words}");
+    assert!(!words.contains("targetRef=c"), "{words}");
+    let more = ["scroll(direction?=up/down/left/right/top/bottom, targetRef?)", "searchPage(query", "\"# off view\""];
+    assert!(more.iter().all(|more| !words.contains(more)), "all of the page is in view: {words}");
+    page.viewport.page_height = page.viewport.height + 400.0;
+    let words = system(&page);
+    assert!(more.iter().all(|more| words.contains(more)), "{words}");
 }
