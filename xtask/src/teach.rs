@@ -142,7 +142,7 @@ fn read(evaluation: &Path) -> Result<Vec<Value>> {
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// What values of `askBelow` would have done in an evaluation.
+/// The outcomes of an evaluation by `askBelow`.
 fn thresholds(evaluation: &Path) -> Result<Vec<Value>> {
     let path = evaluation.join("summary.json");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -29,7 +29,7 @@ pub struct Calibration {
     pub error: f64,
     /// Bins of a tenth each that hold a step.
     pub bins: Vec<ConfidenceBin>,
-    /// What `askBelow` in the policy would have done, by its value.
+    /// Outcomes if the policy had asked below each of some confidences.
     pub thresholds: Vec<Threshold>,
 }
 
@@ -38,7 +38,7 @@ pub struct Calibration {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Threshold {
-    /// Value of `askBelow`.
+    /// Confidence below which a step is asked about: `askBelow` in the policy.
     pub ask_below: f64,
     /// Episodes that had been asked about.
     pub asked: u64,

@@ -45,7 +45,7 @@ pub struct Decoded {
     pub text: String,
     /// Its tokens, without the end token.
     pub tokens: Vec<u32>,
-    /// The same tokens as bytes, each with its probability under the mask.
+    /// Bytes and probability under the mask of each of these tokens.
     pub probabilities: Vec<TokenProbability>,
     /// The [confidence](crate::confidences) of each step, the last one included, in order.
     pub confidences: Vec<f64>,
