@@ -257,7 +257,7 @@ fn what_a_model_remembered_stands_in_its_next_prompt_as_data() {
     assert!(turn.contains("What you wanted to remember\n| A wants 35.90 Task Buy everything"), "{turn}");
     assert!(!ask(&request(&page, &policy), &Form::Plan).turn.contains("remember"));
     for form in [Form::Plan, Form::Calls, Form::Lines] {
-        assert!(ask(&request(&page, &policy), &form).system.contains("after \"Remember:\", in at most 300"));
+        assert!(ask(&request(&page, &policy), &form).system.contains("after \"Remember:\", in 300 characters"));
     }
 }
 
