@@ -176,16 +176,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets the confidences of the steps from `index` on that were measured, in place of those that the model states.
-    fn measure(&self, steps: &mut [Step], index: usize) {
+    /// Sets the confidences of the steps from `index` on that were measured, in place of those that the model states. None
+    /// if the text has fewer steps, as if it was read otherwise, or more than `most`.
+    fn measure(&self, steps: &mut [Step], index: usize, most: usize) {
         let form = match self.form {
             Reading::Lines => Form::Lines,
             Reading::Plan(_) => Form::Plan,
             _ => return,
         };
         let measured = confidences(&self.text, form, &self.tokens);
-        // More of them if a line is incomplete; fewer if the answer was read otherwise.
-        if measured.len() >= index + steps.len() {
+        if (index + steps.len()..=most).contains(&measured.len()) {
             for (step, confidence) in steps.iter_mut().zip(measured.into_iter().skip(index)) {
                 step.confidence = Some(Probability::clamped(confidence));
             }
@@ -269,7 +269,8 @@ impl<'a> Reader<'a> {
         }
         if !self.is_prompted || !offers_drafts(answer) {
             let (rest, mut draft) = self.finish_one()?;
-            self.measure(&mut draft.steps, 0);
+            let count = draft.steps.len();
+            self.measure(&mut draft.steps, 0, count);
             return Ok((rest, vec![draft]));
         }
         let Drafts { drafts: offered } = serde_json::from_str(answer).map_err(|error| malformed(error.to_string()))?;
@@ -390,7 +391,8 @@ impl<'a> Reader<'a> {
         let checked = self.check(&draft);
         self.steps = draft.steps;
         let first = self.steps.len() - steps.len();
-        self.measure(&mut steps, first);
+        // The next line may have begun.
+        self.measure(&mut steps, first, self.steps.len() + 1);
         checked.map(|()| steps)
     }
 }

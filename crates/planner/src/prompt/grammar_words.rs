@@ -114,7 +114,7 @@ const OF_THE_PAGE: [&str; 2] = ["option", "role"];
 const UNSAID: [&str; 7] = ["position", "toPosition", "dryRun", "deltaX", "deltaY", "timeoutMs", "dialog"];
 
 /// Steps and conditions that a model hardly needs, and may use all the same: each name is read with every page.
-const RARE: [&str; 33] = [
+const RARE: [&str; 32] = [
     "goForward",
     "assert",
     "screenshot",
@@ -124,7 +124,6 @@ const RARE: [&str; 33] = [
     "snapshot",
     "findElements",
     "focus",
-    "hover",
     "longPress",
     "exists",
     "absent",
