@@ -104,7 +104,8 @@ def publish(masters, model):
 def write(model, masters, base, out):
     """Writes a GGUF file with everything that `base` has but its weights."""
     reader = gguf.GGUFReader(base)
-    writer = gguf.GGUFWriter(out, reader.fields["general.architecture"].contents())
+    part = out.with_suffix(".part")  # what is called OUT is whole
+    writer = gguf.GGUFWriter(part, reader.fields["general.architecture"].contents())
     for name, field in reader.fields.items():
         if name.startswith("GGUF.") or name in ("general.architecture", "general.file_type"):
             continue
@@ -132,6 +133,7 @@ def write(model, masters, base, out):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    part.rename(out)
 
 
 def main():

@@ -66,7 +66,7 @@ enum Chore {
     #[command(disable_help_flag = true)]
     Eval(Measured),
     /// Teach a small model by the logs of an oracle, and measure it before and after, on tasks that it saw and on others
-    /// (needs Python; some two hours on two cores; a run that broke off goes on)
+    /// (needs Python; some hours on two cores; a run that broke off goes on)
     Teach(teach::Arguments),
     /// Carry out other people's tests, in neutral form, and compare with the committed ratchet
     Conformance(conformance::Arguments),

@@ -28,11 +28,11 @@ const REQUIREMENTS: &str = "teach/requirements.txt";
 const TRAIN: &str = "teach/train.py";
 /// The model that is taught.
 const BASE: &str = "smollm2";
-/// Flags of the measurements: a model that does not end a plan within the tokens of ten steps does not know what to do.
 /// Shares of the examples, in percent, after which the model is also measured.
 const CURVE: [u32; 2] = [25, 50];
 /// The most episodes that may be silently wrong, of 100: `askBelow` is chosen for it.
 const SILENT: f64 = 3.0;
+/// Flags of the measurements: a model that does not end a plan within the tokens of ten steps does not know what to do.
 const MEASURED: [&str; 6] = ["--limit", "1m", "--answer-tokens", "250", "--plan-timeout", "1m"];
 
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Runs all of it. Takes some two hours on two cores.
+/// Runs all of it. Takes some hours on two cores.
 ///
 /// # Errors
 /// If something cannot be fetched, or a part of it fails.

@@ -40,7 +40,7 @@ pub struct Calibration {
 pub struct Threshold {
     /// Confidence below which a step is asked about: `askBelow` in the policy.
     pub ask_below: f64,
-    /// Episodes that had been asked about.
+    /// Episodes in which a step would have been asked about.
     pub asked: u64,
     /// Others that were solved.
     pub solved: u64,
