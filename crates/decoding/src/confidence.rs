@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::line_form::{GOAL, GOAL_REASON};
-use crate::read::Form;
+use crate::read::{Form, is_step_line};
 use crate::scan::Scan;
 
 /// Members of a step, as JSON, that follow what it does.
@@ -55,9 +54,7 @@ fn acts_of_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split_inclusive('\n').filter_map(move |line| {
         let start = from + (line.len() - line.trim_start().len());
         from += line.len();
-        let step = line.trim();
-        let is_step = !step.is_empty() && ![GOAL, GOAL_REASON, "#"].iter().any(|front| step.starts_with(front));
-        is_step.then(|| start..start + call(step))
+        is_step_line(line).then(|| start..start + call(line.trim()))
     })
 }
 

@@ -92,11 +92,16 @@ pub(super) fn read(text: &str, author: Author) -> Result<PlanDraft, Violations> 
 
 /// The word before the first bracket, if the first line that says something begins with one.
 pub(super) fn first_verb(text: &str) -> Option<&str> {
-    let is_said =
-        |line: &&str| !line.is_empty() && !line.starts_with('#') && !is_goal(line) && !line.starts_with("```");
-    let (verb, _) = text.lines().map(str::trim).find(is_said)?.split_once('(')?;
+    let (verb, _) = text.lines().map(str::trim).find(|line| is_step_line(line))?.split_once('(')?;
     let verb = verb.trim_end();
     (!verb.is_empty() && verb.chars().all(is_word)).then_some(verb)
+}
+
+/// Returns `true` if a line of the line form is a step: no thought, no goal, no fence, and not empty.
+#[must_use]
+pub fn is_step_line(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#') && !is_goal(line) && !line.starts_with("```")
 }
 
 /// Returns `true` if a line is about the goal.

@@ -18,3 +18,4 @@ pub use browser_dom::{dom_plan, dom_steps};
 pub use element::ElementName;
 pub use form::{Form, form_of, read, read_as};
 pub(crate) use json::camel;
+pub use line::is_step_line;

@@ -338,11 +338,7 @@ impl<'a> Reader<'a> {
         let is_new = self.text.get(fresh..).unwrap_or_default().contains('\n');
         let answer = self.text.get(from..).unwrap_or_default();
         let whole = answer.rfind('\n').and_then(|end| answer.get(..end)).unwrap_or_default();
-        let is_step = |line: &str| {
-            let line = line.trim_start();
-            !line.is_empty() && !line.starts_with('#') && !line.starts_with("goal:") && !line.starts_with("goalReason:")
-        };
-        if !is_new || !whole.lines().any(is_step) {
+        if !is_new || !whole.lines().any(read::is_step_line) {
             return Ok(Vec::new());
         }
         let steps = read::read_as(Form::Lines, whole, Author::Model)?.steps;
