@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             usual
         }
     };
-    let chrome = chrome::find_or_install()?;
+    let whole = chrome::find_or_install()?;
+    let chrome = chrome::headless_shell().unwrap_or(whole);
     let mut command = Command::new(build_trials()?);
     command.arg("conformance");
     command.arg(folder).args(["--jobs", &arguments.jobs.to_string()]).arg("--chrome").arg(&chrome);

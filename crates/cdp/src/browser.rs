@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chromiumoxide_cdp::cdp::browser_protocol::browser::{CloseParams, GetVersionParams};
-use chromiumoxide_cdp::cdp::browser_protocol::target::{
+use crate::protocol::browser_protocol::browser::{CloseParams, GetVersionParams};
+use crate::protocol::browser_protocol::target::{
     AttachToBrowserTargetParams, AttachToTargetParams, CloseTargetParams, CreateBrowserContextParams,
     CreateTargetParams, DisposeBrowserContextParams, GetTargetsParams,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use chromiumoxide_cdp::cdp::browser_protocol::browser::{PermissionDescriptor, PermissionSetting, SetPermissionParams};
+use crate::protocol::browser_protocol::browser::{PermissionDescriptor, PermissionSetting, SetPermissionParams};
 use serde_json::json;
 
 use crate::browser::Browser;

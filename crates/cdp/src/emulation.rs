@@ -8,15 +8,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use chromiumoxide_cdp::cdp::browser_protocol::emulation::{
+use crate::protocol::browser_protocol::emulation::{
     ClearGeolocationOverrideParams, MediaFeature, SetDeviceMetricsOverrideParams, SetEmulatedMediaParams,
     SetGeolocationOverrideParams, SetLocaleOverrideParams, SetTimezoneOverrideParams, SetTouchEmulationEnabledParams,
     SetUserAgentOverrideParams, UserAgentMetadata,
 };
-use chromiumoxide_cdp::cdp::browser_protocol::network::{
+use crate::protocol::browser_protocol::network::{
     EmulateNetworkConditionsByRuleParams, NetworkConditions, OverrideNetworkStateParams,
 };
-use chromiumoxide_cdp::cdp::js_protocol::runtime::EvaluateParams;
+use crate::protocol::js_protocol::runtime::EvaluateParams;
 use chromiumoxide_types::{Command, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

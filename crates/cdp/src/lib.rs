@@ -32,6 +32,7 @@ mod opened;
 mod page;
 mod process;
 mod profile_dir;
+pub mod protocol;
 mod queue;
 mod session;
 mod sharing;
@@ -64,11 +65,3 @@ pub use queue::Events;
 pub use session::{Call, Delivery, EventQueue, RawEvent, Session, SessionKind, Shorten};
 pub use sharing::{AttachOptions, OpenTab};
 pub use world::World;
-
-/// The protocol's generated types, for commands ([`Session::request`]) and small replies ([`Session::call`]).
-///
-/// Replies that are large or that Chrome changes often have lenient borrowing structs in [`wire`].
-pub mod protocol {
-    pub use chromiumoxide_cdp::cdp::{browser_protocol, js_protocol};
-    pub use chromiumoxide_types::{Command, Method};
-}

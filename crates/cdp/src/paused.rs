@@ -1,8 +1,8 @@
 //! A request that Chrome holds for us: the event `Fetch.requestPaused`.
 
+use crate::protocol::browser_protocol::fetch::{FulfillRequestParams, HeaderEntry};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chromiumoxide_cdp::cdp::browser_protocol::fetch::{FulfillRequestParams, HeaderEntry};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use chromiumoxide_cdp::cdp::browser_protocol::dom::{BackendNodeId, ResolveNodeParams};
-use chromiumoxide_cdp::cdp::js_protocol::runtime;
+use crate::protocol::browser_protocol::dom::{BackendNodeId, ResolveNodeParams};
+use crate::protocol::js_protocol::runtime;
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,8 @@
 
 mod eval;
 mod groups;
+mod listing;
+mod runs;
 mod setup;
 mod values;
 mod verbs;
@@ -16,10 +18,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgGroup, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use cuebook_datalayer::metrics::By;
+use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use cuebook_decoding::emit::Target;
-use cuebook_export::{Format, Redaction};
 use cuebook_grammar::Document;
 use cuebook_grammar::id::CredentialRef;
 use cuebook_grammar::observation::Scope;
@@ -29,11 +29,13 @@ pub(crate) use groups::{
     BrowserArgs, ContainmentArgs, EngineArgs, GroundArgs, PolicyArgs, RunOptions, SessionName, SessionOptions,
     WatchArgs, Wire,
 };
+pub(crate) use runs::{
+    AlertsArgs, ExportArgs, FilmArgs, JudgeArgs, PruneArgs, QueryArgs, ReportArgs, StatsArgs, SuggestArgs, ViewArgs,
+};
 pub(crate) use values::{Aspects, PlannerArg, Price};
 
 use values::{
-    Words, age, aspects, command_line, credential, dialect, document, duration, factor, field_credential, format,
-    group_of_runs, planner, price, redaction, scope, shard, share, size, test_id_attribute, url_parser, webhook,
+    aspects, credential, dialect, document, duration, field_credential, planner, scope, shard, share, url_parser,
 };
 
 pub(crate) use eval::{Errors, EvalArgs, EvalCommand, EvalPlanner, EvalRunArgs, Goals, ModelError};
@@ -581,197 +583,6 @@ pub(crate) struct TestArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct JudgeArgs {
-    /// Directory of the run
-    pub(crate) run: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct ReportArgs {
-    /// Directory of a run, for its page; or directories of runs or of several runs, for the page of all of them
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// File to write [default: report.html in the directory]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Open it in the system's browser
-    #[arg(long)]
-    pub(crate) open: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct ViewArgs {
-    /// Directory of a run, or name of an open session [default: the session of the project folder]
-    #[arg(value_name = "RUN|SESSION")]
-    pub(crate) run: Option<PathBuf>,
-    /// Port of the page [default: any that is free]
-    #[arg(long, value_name = "PORT")]
-    pub(crate) port: Option<u16>,
-    /// Open the page in the system's browser
-    #[arg(long)]
-    pub(crate) open: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct FilmArgs {
-    /// Directory of a run that was recorded with pictures
-    pub(crate) run: PathBuf,
-    /// File to write [default: film.png in the directory]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Open it in the system's browser
-    #[arg(long)]
-    pub(crate) open: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct StatsArgs {
-    /// Directories of runs, of several runs, or of exports to Parquet
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// Print Prometheus' text format
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) prometheus: bool,
-    /// Fail if a rate is worse than in this file, an earlier output with --json
-    #[arg(long, value_name = "FILE")]
-    pub(crate) gate: Option<PathBuf>,
-    /// How much a rate may fall under --gate, as a share
-    #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "gate", value_parser = share)]
-    pub(crate) tolerance: f64,
-    /// How many times slower a 90th percentile may be under --gate
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.5, requires = "gate", value_parser = factor)]
-    pub(crate) slower: f64,
-    /// Count each day (in UTC), site or task apart, besides all runs together
-    #[arg(long, value_name = "GROUP", value_parser = group_of_runs())]
-    pub(crate) by: Option<By>,
-    /// Price of a model per million tokens read and written, such as gpt-5=1.25,10; may be repeated
-    #[arg(long = "price", value_name = "MODEL=IN,OUT", value_parser = price)]
-    pub(crate) prices: Vec<Price>,
-}
-
-#[derive(Args)]
-pub(crate) struct SuggestArgs {
-    /// Directories of runs, or of several runs
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// Directory with the source of the application: HTML, JSX, TSX and Vue files
-    #[arg(long, value_name = "DIR")]
-    pub(crate) source: PathBuf,
-    /// Write the changes into the files; without it, they are printed as a patch
-    #[arg(long)]
-    pub(crate) write: bool,
-    /// Attribute that carries the ids
-    #[arg(long, value_name = "NAME", default_value = "data-testid", value_parser = test_id_attribute())]
-    pub(crate) attribute: String,
-}
-
-#[cfg(not(feature = "suggest"))]
-impl SuggestArgs {
-    pub(crate) fn refused(&self) -> crate::exit::Refusal {
-        let message = "this build reads no source: build it with `cargo install cuebook-cli --features suggest`";
-        crate::exit::Refusal::invalid(ErrorCode::Usage, message)
-    }
-}
-
-#[derive(Args)]
-pub(crate) struct AlertsArgs {
-    /// Directories of runs, or of several runs
-    #[arg(required_unless_present = "prometheus")]
-    pub(crate) runs: Vec<PathBuf>,
-    /// TOML file of the rules: [[rule]] with name, rate, and min, max or drop
-    #[arg(long, value_name = "FILE")]
-    pub(crate) rules: PathBuf,
-    /// Command that gets each alert as JSON on standard input; no shell reads it
-    #[arg(long, value_name = "COMMAND", value_parser = command_line)]
-    pub(crate) exec: Option<Words>,
-    /// URL that each alert is posted to as JSON
-    #[arg(long, value_name = "URL", hide_env_values = true, value_parser = webhook)]
-    pub(crate) webhook: Option<String>,
-    /// Look once, and exit with 1 if an alert is active
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// Time between two looks
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with = "once")]
-    pub(crate) every: Duration,
-    /// File of the runs that were read and the active alerts [default: cuebook-watch.json in the first RUNS]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state: Option<PathBuf>,
-    /// Print the rules for Prometheus, in YAML, and read no runs
-    #[arg(long, conflicts_with_all = ["runs", "exec", "webhook", "once", "state", "json"])]
-    pub(crate) prometheus: bool,
-}
-
-#[derive(Args)]
-#[command(group(ArgGroup::new("limit").args(["older", "larger", "keep"]).required(true).multiple(true)))]
-pub(crate) struct PruneArgs {
-    /// Directories of runs, or of several runs
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// Remove runs whose log was last written longer ago, such as 30d or 12h
-    #[arg(long, value_name = "AGE", value_parser = age)]
-    pub(crate) older: Option<Duration>,
-    /// Remove the oldest runs beyond this size of all together, such as 500MB or 10GB
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) larger: Option<u64>,
-    /// Remove all but the newest runs
-    #[arg(long, value_name = "N")]
-    pub(crate) keep: Option<usize>,
-    /// Only say what would be removed
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct ExportArgs {
-    /// Directories of runs, or of several runs
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// Format in which the runs are written
-    #[arg(long, value_name = "FORMAT", value_parser = format())]
-    pub(crate) to: Format,
-    /// Where to write: a directory that is empty, missing, or written by an export of this format; the same in a
-    /// bucket, as s3://…, gs://… or az://…; with --to otlp the http URL of a collector. What is whole there is kept
-    #[arg(long, value_name = "DIR|URL")]
-    pub(crate) out: PathBuf,
-    /// Parts to remove. There is no default: an export may hold texts of pages, typed values, URLs and pictures
-    #[arg(long, value_name = "PROFILE", value_parser = redaction())]
-    pub(crate) redact: Option<Redaction>,
-    /// Remove an export that is there, and make it again
-    #[arg(long)]
-    pub(crate) rewrite: bool,
-    /// With --to sft or hf: chats for models that see, with the picture of the page in each request; runs need --record
-    #[arg(long)]
-    pub(crate) pictures: bool,
-    /// With --to sft or hf: fail if a class of steps has no example
-    #[arg(long)]
-    pub(crate) check: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct QueryArgs {
-    /// Directories of runs, or of several runs
-    #[arg(required = true)]
-    pub(crate) runs: Vec<PathBuf>,
-    /// A SELECT over `runs`, `steps`, `conditions`, `candidates`, `requests` and `planning`
-    pub(crate) sql: String,
-    /// Print the rows as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Keep the tables in this directory for the next query; an export to parquet with --redact none
-    #[arg(long, value_name = "DIR")]
-    pub(crate) tables: Option<PathBuf>,
-}
-
-#[cfg(not(feature = "query"))]
-impl QueryArgs {
-    pub(crate) fn refused(&self) -> crate::exit::Refusal {
-        let message = "this build has no SQL engine: build it with `cargo install cuebook-cli --features query`, or \
-                       export with --to parquet and use DuckDB";
-        crate::exit::Refusal::invalid(ErrorCode::Usage, message)
-    }
-}
-
-#[derive(Args)]
 pub(crate) struct SiteArgs {
     /// Port to listen on; 0 for any free port
     #[arg(long, default_value_t = 8737)]
@@ -816,7 +627,7 @@ pub(crate) fn line() -> clap::Command {
     let command = Line::command().mut_subcommand("minimize", |command| {
         command.mut_arg("out", |out| out.default_value("repro").help("Directory to write, which is missing or empty"))
     });
-    grouped(command.subcommands(verbs::commands()))
+    listing::grouped(command.subcommands(verbs::commands()))
 }
 
 impl Arguments {
@@ -885,69 +696,6 @@ fn configured(line: clap::Command, words: &[OsString]) -> Result<Applied, exit::
         }
     }
     Ok(applied(line, words, &settings)?)
-}
-
-/// The commands by what they are for.
-const GROUPS: [(&str, &[&str]); 11] = [
-    ("Run tasks and plans", &["run", "exec", "observe"]),
-    (
-        "Hold a browser",
-        &[
-            "open",
-            "back",
-            "forward",
-            "reload",
-            "batch",
-            "save",
-            "start",
-            "sessions",
-            "events",
-            "pause",
-            "resume",
-            "close",
-            "detach",
-            "delete-data",
-            "mcp",
-        ],
-    ),
-    ("Look and read", &["snapshot", "diff", "find", "read", "get", "is", "screenshot", "pdf"]),
-    (
-        "Act",
-        &[
-            "click", "type", "select", "tick", "uncheck", "press", "focus", "hover", "scroll", "drag", "upload",
-            "dialog", "evaluate",
-        ],
-    ),
-    ("Wait and switch tabs", &["wait", "tab"]),
-    (
-        "State and settings of a session",
-        &["cookies", "storage", "auth", "state-save", "state-load", "emulate", "resize"],
-    ),
-    ("Console and network of a session", &["console", "requests", "route", "unroute"]),
-    ("Write plans and policies", &["record", "check", "schema", "policy"]),
-    ("Test and measure", &["test", "propose", "replay", "minimize", "suggest", "eval"]),
-    ("Read recorded runs", &["view", "report", "film", "stats", "watch", "judge", "query", "export", "prune"]),
-    ("Set up", &["doctor", "config", "install", "skill", "completions", "man", "site", "help"]),
-];
-
-/// Lists the commands by groups: clap has headings for flags only.
-fn grouped(command: clap::Command) -> clap::Command {
-    let mut list = String::new();
-    for (heading, names) in GROUPS {
-        list.push_str(&format!("{heading}:\n"));
-        for name in names {
-            let about = match command.find_subcommand(name).and_then(clap::Command::get_about) {
-                Some(about) => about.to_string(),
-                None => "Print this message or the help of the given command".to_owned(),
-            };
-            list.push_str(&format!("  {name:<13}{about}\n"));
-        }
-        list.push('\n');
-    }
-    let list = list.trim_end();
-    command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\n\nOptions:\n{{options}}"
-    ))
 }
 
 #[cfg(test)]
@@ -1027,7 +775,7 @@ mod tests {
         let command = line();
         let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
         let mut shown: Vec<&str> = shown.map(clap::Command::get_name).collect();
-        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut listed: Vec<&str> = listing::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         listed.retain(|name| *name != "help");
         shown.sort_unstable();
         listed.sort_unstable();

@@ -73,8 +73,6 @@ pub(crate) struct Traffic {
     requests: Vec<SentRequest>,
     /// Documents that began since the input.
     documents: BTreeSet<String>,
-    /// When a request of the step was last answered.
-    answered: Option<Instant>,
     errors: Vec<String>,
     /// Requests that have not ended, by id, without streams and pings; at most `MAX_OPEN`.
     open: HashMap<String, Open>,
@@ -99,7 +97,8 @@ struct SentRequest {
     is_of_step: bool,
     /// The document of the tab itself.
     is_main: bool,
-    is_answered: bool,
+    /// When its answer began to arrive, or it failed.
+    answered: Option<Instant>,
     /// When its answer was read to its end.
     read: Option<Instant>,
 }
@@ -128,7 +127,6 @@ impl Traffic {
             main_frame: main_frame.to_owned(),
             requests: Vec::new(),
             documents: BTreeSet::new(),
-            answered: None,
             errors: Vec::new(),
             open: HashMap::new(),
             asked: BTreeMap::new(),
@@ -153,10 +151,12 @@ impl Traffic {
         while self.polled.len() > MAX_ADDRESSES {
             self.polled.pop_first();
         }
-        self.former_answered = self.answered;
+        // A document that was read to its end has replaced what it was to replace.
+        let pending = self.of_step().filter(|sent| !sent.is_main || sent.read.is_none());
+        self.former_answered = pending.filter_map(|sent| sent.answered).max();
         for (id, open) in &self.open {
             let sent = open.position.and_then(|position| self.requests.get(position));
-            if let Some(sent) = sent.filter(|sent| sent.is_of_step && !sent.is_polling && !sent.is_answered) {
+            if let Some(sent) = sent.filter(|sent| sent.is_of_step && !sent.is_polling && sent.answered.is_none()) {
                 let former = Former { since: open.since, changes: sent.fact.changes() };
                 self.former.insert(id.clone(), former);
             }
@@ -181,7 +181,6 @@ impl Traffic {
     fn reset(&mut self, now: Instant) {
         self.requests.clear();
         self.documents.clear();
-        self.answered = None;
         self.errors.clear();
         self.open.values_mut().for_each(|open| open.position = None);
         self.last_activity = now;
@@ -211,8 +210,9 @@ impl Traffic {
     /// Since when every request of the step is answered and the page had time to react; in the future or `None` while
     /// that is not so.
     pub(crate) fn settled_at(&self, begun: Instant) -> Option<Instant> {
-        let is_open = self.of_step().any(|sent| !sent.is_answered);
-        (!is_open).then(|| self.answered.map_or(begun, |answered| answered + REACTION))
+        let is_open = self.of_step().any(|sent| sent.answered.is_none());
+        let answered = self.of_step().filter_map(|sent| sent.answered).max();
+        (!is_open).then(|| answered.map_or(begun, |answered| answered + REACTION))
     }
 
     /// Like `settled_at`, for a step that has shown an effect: sooner, once every answer was read to its end.
@@ -225,7 +225,7 @@ impl Traffic {
 
     /// A request of the step that is not answered: one that changes something, if there is one.
     pub(crate) fn unanswered(&self) -> Option<RequestFact> {
-        let mut open = self.of_step().filter(|sent| !sent.is_answered).map(|sent| &sent.fact);
+        let mut open = self.of_step().filter(|sent| sent.answered.is_none()).map(|sent| &sent.fact);
         let first = open.next()?;
         Some(std::iter::once(first).chain(open).find(|fact| fact.changes()).unwrap_or(first).clone())
     }
@@ -295,7 +295,7 @@ impl Traffic {
                         is_polling,
                         is_of_step,
                         is_main,
-                        is_answered: false,
+                        answered: None,
                         read: None,
                     });
                     self.requests.len() - 1
@@ -342,7 +342,7 @@ impl Traffic {
             Exchange::Lost => {
                 self.open.clear();
                 self.former.clear();
-                self.requests.iter_mut().for_each(|sent| sent.is_answered = true);
+                self.requests.iter_mut().for_each(|sent| sent.answered = sent.answered.or(Some(now)));
                 self.last_activity = now;
             }
         }
@@ -357,10 +357,7 @@ impl Traffic {
     fn ended(&mut self, position: Option<usize>, now: Instant, end: impl FnOnce(&mut RequestFact)) {
         let Some(sent) = position.and_then(|position| self.requests.get_mut(position)) else { return };
         end(&mut sent.fact);
-        if sent.is_of_step && !sent.is_answered {
-            self.answered = Some(now);
-        }
-        sent.is_answered = true;
+        sent.answered.get_or_insert(now);
     }
 }
 
@@ -435,6 +432,23 @@ mod tests {
         traffic.on(answered("1", 200), later);
         assert_eq!(traffic.former_until(true, span, later), Some(later + REACTION));
         assert_eq!(traffic.former_until(true, span, later + REACTION), None);
+    }
+
+    #[test]
+    fn a_document_is_awaited_until_it_is_read() {
+        let now = Instant::now();
+        let span = Duration::from_secs(3);
+        for (end, awaited) in [(None, Some(now + REACTION)), (Some(1.001), None)] {
+            let mut traffic = Traffic::new("main", now);
+            traffic.begin(Doing::Acts("navigate".to_owned()), now);
+            traffic.on(sent("doc", "Document", "http://a.test/"), now);
+            traffic.on(answered("doc", 200), now);
+            if let Some(at) = end {
+                traffic.on(Exchange::Ended { id: "doc".to_owned(), at, failure: None }, now);
+            }
+            traffic.settle(now);
+            assert_eq!(traffic.former_until(true, span, now), awaited);
+        }
     }
 
     #[test]

@@ -132,7 +132,8 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
         (Cause::NotInView | Cause::NotVisible, 0) => vec![SCROLL_TO, SETTLE],
         (Cause::NotInView | Cause::NotVisible, 1) => vec![SETTLE, DISMISS],
         (Cause::NotInView | Cause::NotVisible, 2) => vec![DISMISS],
-        (Cause::NotStable | Cause::NotEnabled | Cause::NotEditable, 0 | 1) => vec![SETTLE],
+        // Such a step waited as long as it may already: once more after the page was idle, and not for a third time.
+        (Cause::NotEnabled | Cause::NotEditable, 0) | (Cause::NotStable, 0 | 1) => vec![SETTLE],
         (Cause::Covered, 0) => vec![DISMISS, SETTLE],
         (Cause::Covered, _) => vec![DISMISS],
         (Cause::PreconditionFailed, 0) => vec![SCROLL_TO, SETTLE],
@@ -835,6 +836,17 @@ mod tests {
         }
         let set = bound(&page, json!({ "type": "setValue", "targetRef": "c1", "value": "25" }));
         assert_ne!(next(&set, Cause::NotEditable, true, 0, &page), Repair::Abandon, "a whole value replaces");
+    }
+
+    #[test]
+    fn a_control_that_stays_off_is_waited_for_once_more() {
+        let page = page(&[("c1", "textbox", "Customer number")]);
+        let step = bound(&page, json!({ "type": "setValue", "targetRef": "c1", "value": "7" }));
+        for cause in [Cause::NotEnabled, Cause::NotEditable] {
+            let Repair::Insert(steps) = next(&step, cause, false, 0, &page) else { panic!("expected a wait") };
+            assert!(matches!(steps[0].action, Action::WaitForIdle(_)));
+            assert_eq!(next(&step, cause, false, 1, &page), Repair::Abandon, "{cause:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use chromiumoxide_cdp::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use crate::protocol::browser_protocol::page::HandleJavaScriptDialogParams;
 
 use crate::error::PageError;
 use crate::ids::{DocumentId, FrameId};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use chromiumoxide_cdp::cdp::browser_protocol::page::NavigateParams;
+use crate::protocol::browser_protocol::page::NavigateParams;
 use serde::Deserialize;
 
 use super::events::{PageEvent, PageEvents};

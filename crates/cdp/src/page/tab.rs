@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use chromiumoxide_cdp::cdp::browser_protocol::page::BringToFrontParams;
-use chromiumoxide_cdp::cdp::browser_protocol::target::CloseTargetParams;
+use crate::protocol::browser_protocol::page::BringToFrontParams;
+use crate::protocol::browser_protocol::target::CloseTargetParams;
 
 use super::events::{DialogAnswer, OpenDialog, PageEvent, PageEvents};
 use super::state::{PageInner, PageState};
