@@ -202,7 +202,7 @@ fn without_the_right_to_a_namespace_only_a_run_that_asks_for_one_ends() -> Resul
 fn a_report_says_what_the_policy_covered_and_explain_which_rule_decides() -> Result<()> {
     let shop = Shop::open()?;
     let plan = json!({ "version": "1.0", "steps": [{ "type": "reload" }] });
-    let contained = shop.exec("/login", &plan, &[])?.json()?;
+    let contained = shop.exec("/login", &plan, &["--isolation", "auto"])?.json()?;
     assert_eq!((&contained["result"], &contained["enforcement"]), (&json!("ok"), &json!("egress")), "{contained:#}");
     // Which of the two depends on the rights of the one who runs the tests.
     assert!(
@@ -328,7 +328,7 @@ fn a_page_that_is_only_observed_reaches_nothing_private_either() -> Result<()> {
     let image = format!("<p>Seen</p><img src='http://{}/'>", server.local_addr()?);
     std::fs::write(pages.join("page.html"), image)?;
     let (url, root) = (format!("file://{}/page.html", pages.display()), pages.to_string_lossy().into_owned());
-    for (flags, arrives) in [(&[][..], false), (&["--direct"], true)] {
+    for (flags, arrives) in [(&["--isolation", "auto"][..], false), (&["--direct"], true)] {
         let observed = cuebook(&[&["observe", &url, "--file-root", &root], flags].concat())?;
         assert_eq!(observed.code, 0, "{observed:?}");
         assert_eq!(server.accept().is_ok(), arrives, "{flags:?}");
@@ -437,7 +437,7 @@ fn a_plan_runs_in_the_viewport_that_it_was_made_for_unless_a_flag_says_otherwise
     let file = site.folder.path().join("plan.json");
     std::fs::write(&file, plan.to_string())?;
     let file = file.to_string_lossy();
-    let exec = ["exec", &file, "--url", &site.origin];
+    let exec = ["exec", &file, "--url", &site.origin, "--isolation", "auto"];
     for (flags, size) in [(&[][..], "644x422"), (&["--viewport", "700x500"], "700x500")] {
         let ended = site.cuebook(&[&exec, flags].concat())?;
         assert_eq!((ended.code, &ended.json()?["steps"][1]["data"]), (0, &json!(size)), "{ended:?}");

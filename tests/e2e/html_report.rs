@@ -49,7 +49,7 @@ fn a_run_that_failed_says_first_why_and_shows_where() -> Result<()> {
         "steps": [{ "type": "click", "targetRef": "button", "explanation": "The draft is to be kept",
                     "post": [{ "kind": "urlMatches", "pattern": "nowhere" }] }],
     });
-    let ended = shop.exec("/toast", &plan, &["--record", "--no-repair"])?;
+    let ended = shop.exec("/toast", &plan, &["--record", "--no-repair", "--isolation", "auto"])?;
     let dir = ended.run_dir()?;
     let written = cuebook(&["report", dir.to_str().context("expected UTF-8")?, "--json"])?;
     assert_eq!(written.code, 0, "{written:?}");

@@ -121,6 +121,31 @@ fn a_session_is_detached_from_a_browser_that_stays() -> Result<()> {
 }
 
 #[test]
+fn cookies_of_others_are_neither_saved_nor_changed() -> Result<()> {
+    let shop = Shop::open()?;
+    let theirs = Theirs::open(&shop.url("/counter"))?;
+    let page = theirs.browser.pages().into_iter().next().context("a page")?;
+    let set = EvaluateParams::new("document.cookie = 'theirs=1'");
+    theirs.runtime.block_on(page.session().call(set, soon()))?;
+    let state = shop.runs().join("state.json");
+    let file = state.to_str().context("a path")?;
+
+    let login: Value = serde_json::from_str(include_str!("../../examples/plans/login.json"))?;
+    let flags = ["--url", &shop.url("/login"), "--save-storage", file];
+    anyhow::ensure!(theirs.exec(&shop, &login, &flags)?.status()?.success());
+    let saved = std::fs::read_to_string(&state)?;
+    anyhow::ensure!(saved.contains("cuebook-session") && !saved.contains("theirs"), "{saved}");
+
+    let is_in = json!({ "version": "1.0", "steps": [
+        { "type": "assert", "condition": { "kind": "urlMatches", "pattern": "^[^?]*/dashboard$" } } ] });
+    let flags = ["--url", &shop.url("/dashboard"), "--storage", file];
+    anyhow::ensure!(theirs.exec(&shop, &is_in, &flags)?.status()?.success());
+    theirs.runtime.block_on(page.goto(&shop.url("/dashboard"), WaitUntil::Load, soon()))?;
+    anyhow::ensure!(page.url().contains("/login"), "they are logged in as the run is: {}", page.url());
+    Ok(())
+}
+
+#[test]
 fn s35_tabs_of_others_are_in_no_report_log_or_plan_and_cannot_be_used() -> Result<()> {
     let shop = Shop::open()?;
     let theirs = Theirs::open(&shop.url("/tabs"))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
-use cuebook_tests::{CliOutput, Shop, command, cuebook};
+use cuebook_tests::{CliOutput, Shop, command, cuebook, cuebook_alone};
 use quick_junit::Report;
 use serde_json::{Value, json};
 
@@ -392,7 +392,7 @@ fn an_interrupted_suite_closes_its_browsers_and_reports_what_ran() -> Result<()>
 fn proposed_cases_of_the_built_in_site_pass_as_they_are() -> Result<()> {
     let shop = Shop::open()?;
     let suite = shop.runs().join("proposed.toml");
-    let proposed = cuebook(&["propose", &shop.url("/"), "--max", "6", "-o", text(&suite)?, "--json"])?;
+    let proposed = cuebook_alone(&["propose", &shop.url("/"), "--max", "6", "-o", text(&suite)?, "--json"])?;
     assert_eq!(proposed.code, 0, "{proposed:?}");
     let said = proposed.json()?;
     assert_eq!(said["cases"].as_array().map(Vec::len), Some(6), "{said:#}");
@@ -403,9 +403,9 @@ fn proposed_cases_of_the_built_in_site_pass_as_they_are() -> Result<()> {
     }
     // Nothing was sent, and the second time says the same.
     assert_eq!(shop.state()["submissions"].as_array().map_or(0, Vec::len), 0, "{}", shop.state());
-    let again = cuebook(&["propose", &shop.url("/"), "--max", "6", "--quiet"])?;
+    let again = cuebook_alone(&["propose", &shop.url("/"), "--max", "6", "--quiet"])?;
     assert_eq!((again.code, again.stdout.as_str()), (0, written.as_str()));
-    assert_eq!(cuebook(&["propose", &shop.url("/"), "-o", text(&suite)?])?.code, 3, "it exists");
+    assert_eq!(cuebook_alone(&["propose", &shop.url("/"), "-o", text(&suite)?])?.code, 3, "it exists");
     let tested = shop.cuebook(&["test", text(&suite)?, "--planner", "lexical"])?;
     let results = tested.json()?;
     assert_eq!((tested.code, &results["counts"]["passed"]), (0, &json!(6)), "{results:#}");
@@ -429,7 +429,7 @@ fn a_site_without_an_end_is_proposed_within_bounds_and_nothing_changes_on_it() -
             "<h1>List</h1>{links}<form action=/search name=search><input aria-label=Words><button>Find</button></form>"
         ),
     );
-    let proposed = cuebook(&["propose", &site.origin, "--max", "5", "--json"])?;
+    let proposed = cuebook_alone(&["propose", &site.origin, "--max", "5", "--json"])?;
     assert_eq!(proposed.code, 0, "{proposed:?}");
     let said = proposed.json()?;
     assert_eq!(said["cases"].as_array().map(Vec::len), Some(2), "{said:#}");

@@ -170,12 +170,30 @@ impl CliOutput {
     }
 }
 
-/// Runs `cuebook` and waits for its end.
+/// Runs `cuebook` [in a shared browser](in_shared_browser) and waits for its end.
 ///
 /// # Errors
 /// If it is not built or cannot be run.
 pub fn cuebook(args: &[&str]) -> Result<CliOutput> {
-    let output = command()?.args(args).stdin(Stdio::null()).output().context("cuebook cannot be run")?;
+    finished(in_shared_browser(&mut command()?).args(args))
+}
+
+/// Runs `cuebook` in a browser that it launches, and waits for its end.
+///
+/// # Errors
+/// As [`cuebook`].
+pub fn cuebook_alone(args: &[&str]) -> Result<CliOutput> {
+    finished(command()?.args(args))
+}
+
+/// Has a `cuebook` open its tab in the browser of the test's slot, if there is one, in a context of its own: a start of
+/// Chrome costs more than most of what tests do in it. A flag for a browser that is launched has it launch one.
+pub fn in_shared_browser(command: &mut Command) -> &mut Command {
+    command.envs(cuebook_testkit::browser_of_slot().map(|address| ("CUEBOOK_CDP", address)))
+}
+
+fn finished(command: &mut Command) -> Result<CliOutput> {
+    let output = command.stdin(Stdio::null()).output().context("cuebook cannot be run")?;
     Ok(CliOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

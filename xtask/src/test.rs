@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     // With the features of the tests, in which the end-to-end tests find `cuebook` beside their own folder: a build of it
     // alone would compile most of the workspace a second time.
-    // What `remote` and `keyring` add is left to the longer tier, with their 57 packages.
+    // What `remote`, `keyring` and `local` add is left to the longer tier, with their 107 packages.
     let features: &[&str] = match arguments.all {
         true => &["--features", WHOLE],
         false => &[],

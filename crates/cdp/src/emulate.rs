@@ -110,7 +110,7 @@ impl Browser {
         let setting = if is_granted { PermissionSetting::Granted } else { PermissionSetting::Denied };
         let wanted = SetPermissionParams {
             origin: Some(origin.to_owned()),
-            browser_context_id: page.inner.context.clone().map(Into::into),
+            browser_context_id: page.context(),
             ..SetPermissionParams::new(PermissionDescriptor::new(permission), setting)
         };
         self.session().request(wanted, until).await.map(drop)

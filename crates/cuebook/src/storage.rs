@@ -17,7 +17,7 @@ use cuebook_cdp::protocol::browser_protocol::network::{
     CookieParam, CookiePartitionKey, DeleteCookiesParams, TimeSinceEpoch,
 };
 use cuebook_cdp::protocol::browser_protocol::storage::{GetCookiesParams, SetCookiesParams};
-use cuebook_cdp::{Browser, Delivery, Page, PageError, WaitUntil};
+use cuebook_cdp::{Browser, CallError, Delivery, Page, PageError, WaitUntil};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -162,16 +162,16 @@ impl StorageState {
     /// that have expired.
     pub(crate) async fn restore(self, browser: &Browser, page: &Page, until: Instant) -> Result<(), StorageError> {
         let page = browser.new_page_beside(page, "about:blank", until).await?;
-        let restored = self.put_through(&page, until).await;
+        let restored = self.put_through(browser, &page, until).await;
         let closed = page.close(Instant::now() + CLOSING).await;
         restored?;
         Ok(closed?)
     }
 
-    async fn put_through(self, page: &Page, until: Instant) -> Result<(), StorageError> {
+    async fn put_through(self, browser: &Browser, page: &Page, until: Instant) -> Result<(), StorageError> {
         for cookie in self.cookies {
             let (name, domain) = (cookie.name.clone(), cookie.domain.clone());
-            let set = page.session().call(SetCookiesParams::new(vec![cookie.into()]), until).await;
+            let set = set_cookie(browser, page, cookie.into(), until).await;
             set.map_err(|source| StorageError::Cookie { name, domain, source })?;
         }
         for OriginState { origin, local_storage } in self.origins {
@@ -266,12 +266,21 @@ impl From<ChromeCookie> for CookieEntry {
     }
 }
 
-async fn cookies(page: &Page, until: Instant) -> Result<Vec<ChromeCookie>, StorageError> {
+/// The cookies of the page's context. Asked by the session of a page, Chromium 156 answers with those of the browser's
+/// default context.
+async fn cookies(browser: &Browser, page: &Page, until: Instant) -> Result<Vec<ChromeCookie>, StorageError> {
     #[derive(Deserialize)]
     struct Reply {
         cookies: Vec<ChromeCookie>,
     }
-    Ok(page.session().request(GetCookiesParams::default(), until).await?.parse::<Reply>()?.cookies)
+    let wanted = GetCookiesParams { browser_context_id: page.context() };
+    Ok(browser.session().request(wanted, until).await?.parse::<Reply>()?.cookies)
+}
+
+async fn set_cookie(browser: &Browser, page: &Page, cookie: CookieParam, until: Instant) -> Result<(), CallError> {
+    let mut wanted = SetCookiesParams::new(vec![cookie]);
+    wanted.browser_context_id = page.context();
+    browser.session().call(wanted, until).await.map(drop)
 }
 
 impl BrowserContext {
@@ -306,7 +315,7 @@ impl BrowserContext {
     pub async fn save_storage(&self, path: impl AsRef<Path>) -> Result<Vec<CookieEntry>, StorageError> {
         let until = Instant::now() + PATIENCE;
         let (browser, page) = self.own()?;
-        let cookies = cookies(page, until).await?;
+        let cookies = cookies(browser, page, until).await?;
 
         // Frames of other sites have a storage of their own below this page, which is none of their site's.
         let main = page.main_frame();
@@ -363,8 +372,8 @@ impl BrowserContext {
     /// # Errors
     /// [`StorageError`]
     pub async fn cookies(&self) -> Result<Vec<CookieEntry>, StorageError> {
-        let (_, page) = self.own()?;
-        Ok(cookies(page, Instant::now() + PATIENCE).await?.into_iter().map(CookieEntry::from).collect())
+        let (browser, page) = self.own()?;
+        Ok(cookies(browser, page, Instant::now() + PATIENCE).await?.into_iter().map(CookieEntry::from).collect())
     }
 
     /// The keys of the current page's storage, that of the tab or that of the origin, with the lengths of their values in
@@ -384,11 +393,11 @@ impl BrowserContext {
     /// # Errors
     /// [`StorageError::Cookie`] if the browser does not take it.
     pub async fn set_cookie(&self, name: &str, value: &str, url: &str) -> Result<(), StorageError> {
-        let (_, page) = self.own()?;
+        let (browser, page) = self.own()?;
         let mut cookie = CookieParam::new(name, value);
         cookie.url = Some(url.to_owned());
-        let set = page.session().call(SetCookiesParams::new(vec![cookie]), Instant::now() + PATIENCE).await;
-        set.map(drop).map_err(|source| StorageError::Cookie { name: name.to_owned(), domain: url.to_owned(), source })
+        let set = set_cookie(browser, page, cookie, Instant::now() + PATIENCE).await;
+        set.map_err(|source| StorageError::Cookie { name: name.to_owned(), domain: url.to_owned(), source })
     }
 
     /// Removes the cookies with this name, or all of them. Returns how many there were.
@@ -397,8 +406,8 @@ impl BrowserContext {
     /// [`StorageError`]
     pub async fn clear_cookies(&self, name: Option<&str>) -> Result<usize, StorageError> {
         let until = Instant::now() + PATIENCE;
-        let (_, page) = self.own()?;
-        let known = cookies(page, until).await?;
+        let (browser, page) = self.own()?;
+        let known = cookies(browser, page, until).await?;
         let meant: Vec<_> = known.iter().filter(|cookie| name.is_none_or(|name| cookie.name == name)).collect();
         for cookie in &meant {
             let mut params = DeleteCookiesParams::new(cookie.name.clone());

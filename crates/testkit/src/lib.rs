@@ -43,17 +43,24 @@ pub fn browser(root: &Path) -> LaunchOptions {
     launch(environment("CHROME"), root)
 }
 
-/// A browser for a test that does nothing to the browser as a whole: a context of its own in the one of the test's slot, if
-/// `cargo xtask test` opened browsers for the slots of its runner (`$CUEBOOK_TEST_BROWSERS`: their addresses, by slot,
-/// between spaces), else one of its own. Either has no tab but those that the test opens.
+/// The address of the browser of the test's slot, if `cargo xtask test` opened browsers for the slots of its runner
+/// (`$CUEBOOK_TEST_BROWSERS`: their addresses, by slot, between spaces), and no test has killed it.
+#[must_use]
+pub fn browser_of_slot() -> Option<String> {
+    let of_slots = environment("CUEBOOK_TEST_BROWSERS")?.into_string().ok()?;
+    let slot: usize = environment("NEXTEST_TEST_GLOBAL_SLOT")?.to_str()?.parse().ok()?;
+    let address = of_slots.split_whitespace().nth(slot)?;
+    let host = address.trim_start_matches("ws://").split('/').next()?;
+    TcpStream::connect(host).is_ok().then(|| address.to_owned())
+}
+
+/// A browser for a test that does nothing to the browser as a whole: a context of its own in [the one of the test's
+/// slot](browser_of_slot), else one of its own. Either has no tab but those that the test opens.
 ///
 /// # Panics
 /// If there is no browser.
 pub async fn shared_browser(root: &Path) -> Browser {
-    let of_slots = environment("CUEBOOK_TEST_BROWSERS").and_then(|all| all.into_string().ok()).unwrap_or_default();
-    let slot = environment("NEXTEST_TEST_GLOBAL_SLOT").and_then(|slot| slot.to_str()?.parse().ok());
-    let shared = slot.and_then(|slot: usize| of_slots.split_whitespace().nth(slot));
-    if let Some(endpoint) = shared {
+    if let Some(endpoint) = browser_of_slot() {
         // One that a test has killed is replaced by one of this test's own.
         let until = Instant::now() + Duration::from_secs(10);
         if let Ok(browser) = Browser::attach(&AttachOptions::new(endpoint, root), until).await {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::protocol::browser_protocol::browser::BrowserContextId;
 use crate::protocol::browser_protocol::page::BringToFrontParams;
 use crate::protocol::browser_protocol::target::CloseTargetParams;
 
@@ -79,6 +80,13 @@ impl Page {
     #[must_use]
     pub fn is_beside(&self, other: &Self) -> bool {
         self.inner.context == other.inner.context
+    }
+
+    /// Id of its browser context. Commands to the browser about cookies and permissions are about its default context where
+    /// they do not name another.
+    #[must_use]
+    pub fn context(&self) -> Option<BrowserContextId> {
+        self.inner.context.clone().map(Into::into)
     }
 
     /// The page's own session: its main frame and the frames in the same process.
