@@ -181,7 +181,7 @@ pub fn cuebook(args: &[&str]) -> Result<CliOutput> {
 /// Runs `cuebook` in a browser that it launches, and waits for its end.
 ///
 /// # Errors
-/// As [`cuebook`].
+/// As [`cuebook()`].
 pub fn cuebook_alone(args: &[&str]) -> Result<CliOutput> {
     finished(command()?.args(args))
 }
