@@ -17,7 +17,7 @@ pub(crate) fn run() -> Result<()> {
     stage("formatting", &mut cargo(&["fmt", "--all", "--check"]))?;
     let lints = [&["clippy", "--all-targets"], FEATURES, &["--", "--deny=warnings"]].concat();
     stage("lints", &mut cargo(&lints))?;
-    // With the examples, cargo takes the features of dependencies that the lints have used: nothing is checked twice.
+    // With the examples, cargo takes the features that the lints have used: no dependency is checked twice.
     let documentation = [&["doc", "--no-deps", "--quiet", "--lib", "--examples"], FEATURES].concat();
     stage("documentation", cargo(&documentation).env("RUSTDOCFLAGS", "--deny=warnings"))
 }

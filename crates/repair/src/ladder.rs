@@ -132,8 +132,9 @@ fn ways(case: &RepairCase<'_>) -> Vec<(Rung, Way)> {
         (Cause::NotInView | Cause::NotVisible, 0) => vec![SCROLL_TO, SETTLE],
         (Cause::NotInView | Cause::NotVisible, 1) => vec![SETTLE, DISMISS],
         (Cause::NotInView | Cause::NotVisible, 2) => vec![DISMISS],
-        // Such a step waited as long as it may already: once more after the page was idle, and not for a third time.
-        (Cause::NotEnabled | Cause::NotEditable, 0) | (Cause::NotStable, 0 | 1) => vec![SETTLE],
+        (Cause::NotStable, 0 | 1) => vec![SETTLE],
+        // The step has waited as long as it may: it does so once more after the page was idle.
+        (Cause::NotEnabled | Cause::NotEditable, 0) => vec![SETTLE],
         (Cause::Covered, 0) => vec![DISMISS, SETTLE],
         (Cause::Covered, _) => vec![DISMISS],
         (Cause::PreconditionFailed, 0) => vec![SCROLL_TO, SETTLE],
