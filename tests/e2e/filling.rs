@@ -10,7 +10,7 @@ use cuebook::prelude::*;
 use cuebook_datalayer::MemoryLog;
 use cuebook_planner::{ModelPlanner, Ollama};
 use cuebook_repair::{Budgets, Interrupt};
-use cuebook_tests::{CliOutput, command};
+use cuebook_tests::{CliOutput, command, finished, in_shared_browser};
 use serde_json::{Value, json};
 
 use super::engines::prompt;
@@ -167,13 +167,7 @@ async fn exec_asks_the_repair_planner_only_with_the_flag() -> Result<()> {
             .arg(&plan)
             .args(["--url", &url, "--file-root", &root, "--json", "--out"])
             .arg(folder.path());
-        let output = cuebook.args(flags).output()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(CliOutput {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        })
+        finished(in_shared_browser(&mut cuebook).args(flags))
     };
     let origin = server.origin();
     let model = ["--repair-planner", "ollama", "--base-url", &origin, "--model", "tiny"];

@@ -2,12 +2,11 @@
 //! simulated servers.
 
 use std::path::Path;
-use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use cuebook::grammar::planning::{CallEnd, CallPurpose};
 use cuebook::grammar::record::PlanningRecord;
-use cuebook_tests::{CliOutput, command};
+use cuebook_tests::{CliOutput, command, finished, in_shared_browser};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -50,10 +49,7 @@ impl Desk {
         let root = self.folder.path().display().to_string();
         let mut cuebook = command()?;
         cuebook.args(["run", "Search", "--url", &page, "--file-root", &root, "--json", "--out"]).arg(self.runs());
-        let output = cuebook.args(flags).stdin(Stdio::null()).output()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let code = output.status.code().unwrap_or(-1);
-        Ok(CliOutput { code, stdout: text(&output.stdout), stderr: text(&output.stderr) })
+        finished(in_shared_browser(&mut cuebook).args(flags))
     }
 
     fn runs(&self) -> std::path::PathBuf {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use cuebook_tests::{command, cuebook};
+use cuebook_tests::{command, cuebook, finished, in_shared_browser};
 use serde_json::{Value, json};
 
 use super::replay::{Changing, text};
@@ -90,9 +90,11 @@ fn a_failure_is_reduced_to_what_it_needs_and_its_folder_shows_it() -> Result<()>
     let words: Vec<&str> = said["command"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let readme = fs::read_to_string(repro.join("README.md"))?;
     assert!(readme.contains(&words.join(" ")) && readme.contains("postconditionFailed"), "{readme}");
-    let output = command()?.current_dir(&repro).args(&words[1..]).args(["--json", "--out", "runs"]).output()?;
-    let report: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(output.status.code(), Some(1), "{report:#}");
+    let mut again = command()?;
+    let output =
+        finished(in_shared_browser(again.current_dir(&repro)).args(&words[1..]).args(["--json", "--out", "runs"]))?;
+    let report = output.json()?;
+    assert_eq!(output.code, 1, "{report:#}");
     let last = report["steps"].as_array().and_then(|steps| steps.last()).context("expected steps")?;
     assert_eq!(last["failure"]["cause"], signature["cause"], "{last:#}");
     assert!(last["effects"].to_string().contains("the store is full"), "{last:#}");

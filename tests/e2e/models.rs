@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{CliOutput, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command, finished, in_shared_browser};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -54,7 +54,7 @@ fn run_command(shop: &Shop, flags: &[String]) -> Result<Command> {
 fn run_on(shop: &Shop, path: &str, task: &str, flags: &[String]) -> Result<Command> {
     let mut cuebook = command()?;
     cuebook.args(["run", task, "--url", &shop.url(path), "--json", "--out"]).arg(shop.runs()).args(flags);
-    cuebook.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    cuebook.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY);
     Ok(cuebook)
 }
 
@@ -63,12 +63,7 @@ fn run(shop: &Shop, flags: &[String]) -> Result<CliOutput> {
 }
 
 fn ended(command: &mut Command) -> Result<CliOutput> {
-    let output = command.output()?;
-    let ended = CliOutput {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    let ended = finished(in_shared_browser(command))?;
     ensure!(!format!("{ended:?}").contains(KEY), "the key leaked");
     Ok(ended)
 }
@@ -137,8 +132,8 @@ fn the_lines_of_the_documentation_that_plug_a_model_log_in() -> Result<()> {
     let words = cuebook_grammar::policy::command_words(&line.replace("http://127.0.0.1:8737", shop.origin()))?;
     let mut cuebook = command()?;
     cuebook.args(words.iter().skip(1)).env("OLLAMA_HOST", model.server.origin()).arg("--out").arg(shop.runs());
-    let output = cuebook.stdin(Stdio::null()).output()?;
-    ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let ended = finished(in_shared_browser(&mut cuebook))?;
+    ensure!(ended.code == 0, "{line}: {ended:?}");
     assert_eq!(shop.state()["logins"], json!([{ "user": "ann", "accepted": true }]));
     Ok(())
 }
@@ -501,7 +496,7 @@ fn exec_asks_for_as_many_drafts_of_a_repair_as_the_flag_says() -> Result<()> {
         let mut cuebook = command()?;
         cuebook.arg("exec").arg(&file).args(["--url", &shop.url("/almanac"), "--json", "--out"]).arg(shop.runs());
         cuebook.args(["--repair-planner", "openai", "--base-url", &format!("{}/v1", model.server.origin())]);
-        cuebook.args(["--model", "tiny", "--engine-mode", "strict"]).env("OPENAI_API_KEY", KEY).stdin(Stdio::null());
+        cuebook.args(["--model", "tiny", "--engine-mode", "strict"]).env("OPENAI_API_KEY", KEY);
         cuebook.args(drafts.into_iter().flat_map(|drafts| ["--drafts", drafts]));
         let ended = ended(&mut cuebook)?;
         assert_eq!(ended.code, 1, "{ended:?}");

@@ -1,9 +1,7 @@
 //! Repairs on the built-in site: what only they reach, and what they must not touch; and by the planner of the run.
 
-use std::process::Stdio;
-
 use anyhow::{Result, ensure};
-use cuebook_tests::{Shop, command};
+use cuebook_tests::{Shop, command, finished, in_shared_browser};
 use serde_json::{Value, json};
 
 use super::engines::prompt;
@@ -78,8 +76,8 @@ fn a_model_mends_a_step_with_a_part_of_the_page_and_the_plan_goes_on() -> Result
     }));
     let mut cuebook = command()?;
     cuebook.args(["run", "save", "--url", &pages.origin, "--planner", "ollama", "--model", "tiny", "--json"]);
-    cuebook.args(["--base-url", &server.origin(), "--out"]).arg(pages.folder.path()).stdin(Stdio::null());
-    let report: Value = serde_json::from_slice(&cuebook.output()?.stdout)?;
+    cuebook.args(["--base-url", &server.origin(), "--out"]).arg(pages.folder.path());
+    let report = finished(in_shared_browser(&mut cuebook))?.json()?;
     let done = pages.done();
     ensure!(report["result"] == "ok" && done == ["read", "saved", "closed"], "{done:?} {report:#}");
     let prompts: Vec<String> =

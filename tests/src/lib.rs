@@ -192,7 +192,11 @@ pub fn in_shared_browser(command: &mut Command) -> &mut Command {
     command.envs(cuebook_testkit::browser_of_slot().map(|address| ("CUEBOOK_CDP", address)))
 }
 
-fn finished(command: &mut Command) -> Result<CliOutput> {
+/// Runs a command that reads nothing, and waits for its end.
+///
+/// # Errors
+/// If it cannot be run.
+pub fn finished(command: &mut Command) -> Result<CliOutput> {
     let output = command.stdin(Stdio::null()).output().context("cuebook cannot be run")?;
     Ok(CliOutput {
         code: output.status.code().unwrap_or(-1),

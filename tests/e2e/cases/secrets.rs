@@ -1,9 +1,8 @@
 //! Secrets by reference: where they go, and where a plan cannot send them.
 
 use anyhow::{Context as _, Result, ensure};
-use cuebook_tests::{CliOutput, Shop, command};
+use cuebook_tests::{CliOutput, Shop, command, finished};
 use serde_json::{Value, json};
-use std::process::Stdio;
 
 const CANARY: &str = "CANARY-7f3a\"&é";
 
@@ -18,13 +17,8 @@ fn exec(shop: &Shop, steps: &Value, flags: &[&str]) -> Result<CliOutput> {
     std::fs::write(&file, plan.to_string())?;
     let mut cuebook = command()?;
     cuebook.arg("exec").arg(&file).args(["--url", &shop.url("/login"), "--json", "--no-repair", "--out"]);
-    cuebook.arg(shop.runs().join("runs")).args(flags).env("CUEBOOK_SECRET_SHOP", CANARY).stdin(Stdio::null());
-    let output = cuebook.output()?;
-    let ended = CliOutput {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    cuebook.arg(shop.runs().join("runs")).args(flags).env("CUEBOOK_SECRET_SHOP", CANARY);
+    let ended = finished(&mut cuebook)?;
     ensure!(!format!("{}{}", ended.stdout, ended.stderr).contains("CANARY"), "{ended:?}");
     Ok(ended)
 }

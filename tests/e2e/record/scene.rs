@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use cuebook_cdp::{Browser, Page, Transport};
-use cuebook_tests::{CliOutput, Person, Shop, command, endpoint};
+use cuebook_tests::{CliOutput, Person, Shop, command, endpoint, finished, in_shared_browser};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -170,19 +170,14 @@ pub(super) fn repeats(recording: &Recording, path: &str, holds: impl Fn(&Shop) -
     Ok(())
 }
 
-/// Runs a recorded plan in a fresh browser.
+/// Runs a recorded plan in a context of its own.
 pub(super) fn repeat(shop: &Shop, path: &str, plan: &Value, flags: &[&str]) -> Result<CliOutput> {
     let file = shop.runs().join("plan.json");
     std::fs::write(&file, plan.to_string())?;
     let mut command = command()?;
     command.arg("exec").arg(&file).args(["--url", &shop.url(path), "--json", "--out"]).arg(shop.runs().join("runs"));
     command.args(flags).env("CUEBOOK_SECRET_PASSWORD", PASSWORD).env("CUEBOOK_SECRET_CARD_NUMBER", CARD);
-    let output = command.stdin(Stdio::null()).output()?;
-    let output = CliOutput {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    let output = finished(in_shared_browser(&mut command))?;
     ensure!(output.code == 0, "{plan:#}\n{}{}", output.stderr, output.stdout);
     Ok(output)
 }

@@ -29,7 +29,7 @@ use cuebook_probe::Probe;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::conformance::case::{Case, ChosenFile, Viewport};
+use crate::conformance::case::{Case, ChosenFile, Kind, Viewport};
 use crate::conformance::server::Server;
 
 /// The most that anything beside steps may take.
@@ -84,6 +84,8 @@ pub(crate) struct Stage {
     executor: LiveExecutor,
     pub(crate) server: Server,
     page: Option<Page>,
+    /// `true` if nothing was done in the tab but looking at its page.
+    has_only_looked: bool,
     folder: TempDir,
 }
 
@@ -108,28 +110,16 @@ impl Stage {
         };
         let key = DigestKey::new([3; 32]);
         let executor = LiveExecutor::new(browser.clone(), key, NoSecrets, Nowhere, options);
-        Ok(Self { browser, executor, server: Server::start().await?, page: None, folder })
+        Ok(Self { browser, executor, server: Server::start().await?, page: None, has_only_looked: false, folder })
     }
 
-    /// Opens the page of a case in a fresh tab, and runs the setup.
+    /// Opens the page of a case, and runs the setup.
     ///
     /// # Errors
     /// If the page does not open.
-    pub(crate) async fn show(&mut self, case: &Case) -> Result<()> {
+    pub(crate) async fn show(&mut self, case: &Case, kind: Kind) -> Result<()> {
         self.server.show(case)?;
-        let until = Instant::now() + PATIENCE;
-        let page = self.browser.new_page("about:blank", until).await?;
-        for old in self.browser.pages() {
-            if old.target_id() != page.target_id() {
-                old.close(until).await.ok();
-            }
-        }
-        let viewport = case.viewport.unwrap_or(USUAL_VIEWPORT);
-        if viewport != USUAL_VIEWPORT {
-            let metrics = SetDeviceMetricsOverrideParams::new(viewport.width, viewport.height, 1, false);
-            page.session().request(metrics, until).await?;
-        }
-        self.page = Some(page);
+        self.blank_tab(case.viewport.unwrap_or(USUAL_VIEWPORT), kind).await?;
         let url = format!("{}{}", self.server.origin(), case.path);
         let step = json!({ "type": "navigate", "url": url, "timeoutMs": 10_000, "post": [{ "kind": "anyEffect" }] });
         match self.step(&json!({}), &step).await? {
@@ -143,6 +133,28 @@ impl Stage {
         for script in &case.setup {
             self.execute(&self.server.fill(script)).await.context("setup")?;
         }
+        Ok(())
+    }
+
+    /// A tab for a case: a fresh one, unless both this case and the one before it only look at their page. A fresh one
+    /// costs more than most of these cases.
+    async fn blank_tab(&mut self, viewport: Viewport, kind: Kind) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let only_looks = matches!(kind, Kind::RoleName | Kind::Locate | Kind::Aria | Kind::Condition) && viewport == USUAL_VIEWPORT;
+        if std::mem::replace(&mut self.has_only_looked, only_looks) && only_looks {
+            return Ok(());
+        }
+        let page = self.browser.new_page("about:blank", until).await?;
+        for old in self.browser.pages() {
+            if old.target_id() != page.target_id() {
+                old.close(until).await.ok();
+            }
+        }
+        if viewport != USUAL_VIEWPORT {
+            let metrics = SetDeviceMetricsOverrideParams::new(viewport.width, viewport.height, 1, false);
+            page.session().request(metrics, until).await?;
+        }
+        self.page = Some(page);
         Ok(())
     }
 

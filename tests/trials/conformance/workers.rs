@@ -74,7 +74,7 @@ async fn one(stage: &mut Stage, work: &Work) -> Result<Vec<Counted>> {
         // Nothing is clicked through what is in the way: that is the product, not a gap.
         return Ok(vec![whole(work, Ending::Excluded("`force` is out of scope by design"))]);
     }
-    if let Err(error) = stage.show(&work.case).await {
+    if let Err(error) = stage.show(&work.case, work.kind).await {
         let failure = Failure::new(Bucket::PageUnopened, work.case.title.clone(), format!("{error:#}"));
         return Ok(vec![whole(work, failure.into())]);
     }
