@@ -91,20 +91,16 @@ fn killed_at_random() -> Result<()> {
     Ok(())
 }
 
-/// Thirty kills in all, ten at a time; `cargo xtask soak --kills` has the large count.
+/// `cargo xtask soak --kills` has the large count.
 #[test]
 fn kill_9_leaves_a_readable_log_that_tells_the_truth() -> Result<()> {
     (0..10).try_for_each(|_| killed_at_random())
 }
 
+/// In the longer tier.
 #[test]
-fn kill_9_at_ten_further_moments() -> Result<()> {
-    (0..10).try_for_each(|_| killed_at_random())
-}
-
-#[test]
-fn kill_9_at_the_last_ten_moments() -> Result<()> {
-    (0..10).try_for_each(|_| killed_at_random())
+fn kill_9_at_twenty_further_moments() -> Result<()> {
+    (0..20).try_for_each(|_| killed_at_random())
 }
 
 #[test]

@@ -442,11 +442,11 @@ fn all_are_repeated(cases: &[Case]) -> Result<()> {
 }
 
 #[test]
-fn what_five_persons_do_is_repeated() -> Result<()> {
-    all_are_repeated(&CASES[..5])
+fn what_three_persons_do_is_repeated() -> Result<()> {
+    all_are_repeated(&CASES[..3])
 }
 
 #[test]
-fn what_the_other_fifteen_persons_do_is_repeated() -> Result<()> {
-    all_are_repeated(&CASES[5..])
+fn what_the_other_seventeen_persons_do_is_repeated() -> Result<()> {
+    all_are_repeated(&CASES[3..])
 }

@@ -140,7 +140,8 @@ impl Stage {
     /// costs more than most of these cases.
     async fn blank_tab(&mut self, viewport: Viewport, kind: Kind) -> Result<()> {
         let until = Instant::now() + PATIENCE;
-        let only_looks = matches!(kind, Kind::RoleName | Kind::Locate | Kind::Aria | Kind::Condition) && viewport == USUAL_VIEWPORT;
+        let only_looks =
+            matches!(kind, Kind::RoleName | Kind::Locate | Kind::Aria | Kind::Condition) && viewport == USUAL_VIEWPORT;
         if std::mem::replace(&mut self.has_only_looked, only_looks) && only_looks {
             return Ok(());
         }
