@@ -1,4 +1,6 @@
 //! The ways to reach a server: standard input and output, and HTTP.
+//!
+//! Both return a boxed future, so that the protocol is compiled into this crate, and not into each one that serves it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_session::ToolSet;
 use futures_util::StreamExt as _;
 use rmcp::service::ServiceExt as _;
@@ -47,7 +50,11 @@ impl Offer {
 ///
 /// # Errors
 /// Why the connection did not come about.
-pub async fn serve_stdio<O: Opener>(opens: O, offer: Offer) -> Result<Vec<String>, String> {
+pub fn serve_stdio(opens: Box<dyn Opener>, offer: Offer) -> BoxFuture<'static, Result<Vec<String>, String>> {
+    Box::pin(over_stdio(opens, offer))
+}
+
+async fn over_stdio(opens: Box<dyn Opener>, offer: Offer) -> Result<Vec<String>, String> {
     let sessions = Arc::new(Sessions::new(opens));
     let running = Server::new(sessions.clone(), offer.tools, offer.live()).serve(rmcp::transport::stdio()).await;
     let ended = match running {
@@ -77,11 +84,20 @@ pub struct HttpOptions {
 ///
 /// # Errors
 /// If the system takes no connection.
-pub async fn serve_http<O: Opener>(
-    opens: O,
+pub fn serve_http(
+    opens: Box<dyn Opener>,
     listener: TcpListener,
     options: HttpOptions,
     stop: impl Future<Output = ()> + Send + 'static,
+) -> BoxFuture<'static, std::io::Result<Vec<String>>> {
+    Box::pin(over_http(opens, listener, options, Box::pin(stop)))
+}
+
+async fn over_http(
+    opens: Box<dyn Opener>,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: BoxFuture<'static, ()>,
 ) -> std::io::Result<Vec<String>> {
     let HttpOptions { offer, token, hosts, idle } = options;
     let sessions = Arc::new(Sessions::new(opens));

@@ -22,7 +22,7 @@ use crate::consent::{Asking, PATIENCE, asked_through, in_response, input_require
 use crate::live::LiveIds;
 use crate::progress::{BEAT, Report};
 use crate::roots::{names_files, of_client};
-use crate::sessions::{Held, Key, Opener, Sessions, Waiting};
+use crate::sessions::{Held, Key, Sessions, Waiting};
 
 /// The largest picture that is sent, in bytes: clients refuse answers above some 25,000 tokens.
 const PICTURE: usize = 1_000_000;
@@ -36,8 +36,8 @@ const INSTRUCTIONS: &str = "A browser in which every step is checked before and 
     Agents that work at the same time each name a `session`: a browser of its own, with its own tabs and cookies.";
 
 /// An MCP server for one connection of a client.
-pub(crate) struct Server<O: Opener> {
-    sessions: Arc<Sessions<O>>,
+pub(crate) struct Server {
+    sessions: Arc<Sessions>,
     tools: Vec<&'static Tool>,
     /// Id of the client's session in the transport, once known. What it opened ends with it.
     client: OnceLock<String>,
@@ -45,14 +45,14 @@ pub(crate) struct Server<O: Opener> {
     live: Option<LiveIds>,
 }
 
-impl<O: Opener> fmt::Debug for Server<O> {
+impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: Vec<&str> = self.tools.iter().map(|spec| spec.name).collect();
         f.debug_struct("Server").field("tools", &tools).finish_non_exhaustive()
     }
 }
 
-impl<O: Opener> Drop for Server<O> {
+impl Drop for Server {
     fn drop(&mut self) {
         if let (Some(id), Ok(runtime)) = (self.client.take(), tokio::runtime::Handle::try_current()) {
             let sessions = self.sessions.clone();
@@ -61,8 +61,8 @@ impl<O: Opener> Drop for Server<O> {
     }
 }
 
-impl<O: Opener> Server<O> {
-    pub(crate) fn new(sessions: Arc<Sessions<O>>, tools: ToolSet, live: Option<LiveIds>) -> Self {
+impl Server {
+    pub(crate) fn new(sessions: Arc<Sessions>, tools: ToolSet, live: Option<LiveIds>) -> Self {
         Self { sessions, tools: tools.tools(), client: OnceLock::new(), live }
     }
 
@@ -349,7 +349,7 @@ fn shown(tool: &Tool, live: Option<&LiveIds>) -> rmcp::model::Tool {
     rmcp::model::Tool::new(tool.name, tool.about, schema).with_title(tool.title).with_annotations(hints)
 }
 
-impl<O: Opener> ServerHandler for Server<O> {
+impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder().enable_tools().build();
         if self.live.is_some() {

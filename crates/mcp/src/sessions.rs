@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cuebook_grammar::render::quoted;
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_session::{Events, Handle, Question, RunningCall};
 use tokio::sync::Mutex;
 
@@ -18,13 +19,15 @@ const NAME: usize = 40;
 /// Opens a session, when its first tool is called.
 pub trait Opener: Send + Sync + 'static {
     /// Its sessions are open before a tool is called, and go on after the server.
-    const HAS_OPEN: bool = false;
+    fn has_open(&self) -> bool {
+        false
+    }
 
     /// A session, or why there is none. A client named it, or named none.
-    fn open(&self, name: Option<&str>) -> impl Future<Output = Result<Handle, String>> + Send;
+    fn open<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Handle, String>>;
 
     /// Closes what the sessions shared, after all of them have ended.
-    fn close(&self) -> impl Future<Output = ()> + Send;
+    fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// The session of a call.
@@ -84,20 +87,20 @@ impl Held {
 }
 
 /// The sessions of a server. They share nothing but it.
-pub(crate) struct Sessions<O> {
-    opens: O,
+pub(crate) struct Sessions {
+    opens: Box<dyn Opener>,
     held: StdMutex<HashMap<Key, Arc<Held>>>,
     questions: AtomicU32,
 }
 
-impl<O> fmt::Debug for Sessions<O> {
+impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions").finish_non_exhaustive()
     }
 }
 
-impl<O: Opener> Sessions<O> {
-    pub(crate) fn new(opens: O) -> Self {
+impl Sessions {
+    pub(crate) fn new(opens: Box<dyn Opener>) -> Self {
         Self { opens, held: StdMutex::default(), questions: AtomicU32::new(0) }
     }
 
@@ -144,7 +147,7 @@ impl<O: Opener> Sessions<O> {
 
     /// Ends a session, as it was asked for. Returns the folder of its log, if it was open.
     pub(crate) async fn close(&self, key: &Key) -> Option<String> {
-        if O::HAS_OPEN {
+        if self.opens.has_open() {
             // It is open although nobody here used it yet; if it is not, there is nothing to end.
             let held = self.of(key).ok()?;
             self.handle(key, &held).await.ok();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_mcp::Opener;
 use cuebook_session::{Client, Event, Handle, Registry};
 use serde_json::json;
@@ -30,16 +31,22 @@ impl Attached {
 }
 
 impl Opener for Attached {
-    const HAS_OPEN: bool = true;
-
-    async fn open(&self, name: Option<&str>) -> Result<Handle, String> {
-        let name = name.unwrap_or(&self.name);
-        client(&self.registry, name).await.map_err(|refusal| refusal.error.message)?;
-        let socket = self.registry.socket(name).map_err(|error| error.to_string())?;
-        Ok(Handle::of_other_process(socket))
+    fn has_open(&self) -> bool {
+        true
     }
 
-    async fn close(&self) {}
+    fn open<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Handle, String>> {
+        Box::pin(async move {
+            let name = name.unwrap_or(&self.name);
+            client(&self.registry, name).await.map_err(|refusal| refusal.error.message)?;
+            let socket = self.registry.socket(name).map_err(|error| error.to_string())?;
+            Ok(Handle::of_other_process(socket))
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Connects to an open session.

@@ -8,6 +8,7 @@ use cuebook::repair::{RunRequest, Work};
 use cuebook::{Agent, Tab, fresh};
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::report::ErrorCode;
+use cuebook_grammar::seam::BoxFuture;
 use cuebook_mcp::{HttpOptions, Offer, Opener, serve_http, serve_stdio};
 use cuebook_session::{Asker, Handle, ToolSet};
 use cuebook_view::Questions;
@@ -51,17 +52,18 @@ async fn served(args: McpArgs, output: Output) -> Result<Vec<String>, Refusal> {
     let offer = Offer { tools, has_live_ids: args.live_schema };
     if let Some(name) = &args.of_session {
         let opener = super::attached::Attached::to(name.clone()).await?;
-        return serve(opener, offer, &args, true, output).await;
+        return serve(Box::new(opener), offer, &args, true, output).await;
     }
     let is_kept = args.session.browser.headed || args.session.browser.cdp.is_some();
     let opening = Opening { options: args.session.clone(), page_asks: None };
     // What cannot work later is said now, where a person reads it.
     opening.policy()?;
-    serve(SharedOpening { opening, browser: KeptBrowser::new(Turns::AtOnce) }, offer, &args, is_kept, output).await
+    let opener = SharedOpening { opening, browser: KeptBrowser::new(Turns::AtOnce) };
+    serve(Box::new(opener), offer, &args, is_kept, output).await
 }
 
-async fn serve<O: Opener>(
-    opener: O,
+async fn serve(
+    opener: Box<dyn Opener>,
     offer: Offer,
     args: &McpArgs,
     is_kept: bool,
@@ -180,11 +182,11 @@ impl SharedOpening {
 }
 
 impl Opener for SharedOpening {
-    async fn open(&self, name: Option<&str>) -> Result<Handle, String> {
-        self.session(name).await.map_err(|refusal| with_sources(&refusal.error))
+    fn open<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Handle, String>> {
+        Box::pin(async move { self.session(name).await.map_err(|refusal| with_sources(&refusal.error)) })
     }
 
-    async fn close(&self) {
-        self.browser.close().await;
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.browser.close())
     }
 }
