@@ -84,7 +84,7 @@ pub(crate) struct Stage {
     executor: LiveExecutor,
     pub(crate) server: Server,
     page: Option<Page>,
-    /// `true` if nothing was done in the tab but looking at its page.
+    /// `true` if the tab's page opened, and nothing is done with it but looking.
     has_only_looked: bool,
     folder: TempDir,
 }
@@ -119,7 +119,9 @@ impl Stage {
     /// If the page does not open.
     pub(crate) async fn show(&mut self, case: &Case, kind: Kind) -> Result<()> {
         self.server.show(case)?;
-        self.blank_tab(case.viewport.unwrap_or(USUAL_VIEWPORT), kind).await?;
+        let viewport = case.viewport.unwrap_or(USUAL_VIEWPORT);
+        let only_looks = kind != Kind::Action && viewport == USUAL_VIEWPORT;
+        self.take_tab(viewport, only_looks).await?;
         let url = format!("{}{}", self.server.origin(), case.path);
         let step = json!({ "type": "navigate", "url": url, "timeoutMs": 10_000, "post": [{ "kind": "anyEffect" }] });
         match self.step(&json!({}), &step).await? {
@@ -133,19 +135,19 @@ impl Stage {
         for script in &case.setup {
             self.execute(&self.server.fill(script)).await.context("setup")?;
         }
+        self.has_only_looked = only_looks;
         Ok(())
     }
 
-    /// A tab for a case: a fresh one, unless both this case and the one before it only look at their page. A fresh one
-    /// costs more than most of these cases.
-    async fn blank_tab(&mut self, viewport: Viewport, kind: Kind) -> Result<()> {
+    /// Takes a tab for a case and closes all others. It is a fresh one, which costs more than most cases, unless both this
+    /// case and the one before it, whose page did open, only look at their page.
+    async fn take_tab(&mut self, viewport: Viewport, only_looks: bool) -> Result<()> {
         let until = Instant::now() + PATIENCE;
-        let only_looks =
-            matches!(kind, Kind::RoleName | Kind::Locate | Kind::Aria | Kind::Condition) && viewport == USUAL_VIEWPORT;
-        if std::mem::replace(&mut self.has_only_looked, only_looks) && only_looks {
-            return Ok(());
-        }
-        let page = self.browser.new_page("about:blank", until).await?;
+        let is_reusable = std::mem::take(&mut self.has_only_looked) && only_looks;
+        let page = match self.page.take().filter(|_| is_reusable) {
+            Some(page) => page,
+            None => self.browser.new_page("about:blank", until).await?,
+        };
         for old in self.browser.pages() {
             if old.target_id() != page.target_id() {
                 old.close(until).await.ok();
