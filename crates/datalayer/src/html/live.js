@@ -33,9 +33,10 @@ const take = (update) => {
 };
 
 // Who looks at an earlier step does not want to be taken away from it.
-for (const way of ["click", "keydown"]) addEventListener(way, () => setTimeout(() => {
-  if (!isLast() && document.activeElement !== $("follow")) $("follow").checked = false;
-}));
+// That is said at once, and not in a task of its own: an update that came between would choose the newest again.
+for (const way of ["click", "keydown"]) addEventListener(way, ({ target, type }) => {
+  if (!isLast() && !(type === "click" && target === $("follow"))) $("follow").checked = false;
+});
 $("follow").addEventListener("change", () => $("follow").checked && choose(start()));
 
 // The card gets the focus and not a button, and buttons work after a moment: what was pressed for something else is no consent.
