@@ -8,6 +8,7 @@ use crate::error::ExportError;
 use crate::folder::Folder;
 use crate::format::{Format, Redaction};
 use crate::job::{Exported, Job, Options};
+use crate::judged::Judged;
 use crate::mind2web::Mind2Web;
 use crate::source::RunSource;
 use crate::steplog::StepLog;
@@ -31,8 +32,9 @@ pub fn export(
     let mut exported = Exported::default();
     let mut ids = BTreeSet::new();
     let mut found = Vec::new();
+    let mut judged = Judged::default();
     for dir in runs {
-        match RunSource::open(dir) {
+        match RunSource::open(dir, &mut judged) {
             Ok(run) if ids.insert(run.id.clone()) => found.push(run),
             Ok(run) => {
                 exported.unreadable.push(format!("{}: a run of this id is exported already", run.path().display()))

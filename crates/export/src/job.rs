@@ -224,8 +224,10 @@ impl Job<'_> {
 
 /// Stands for the content of these runs.
 pub(crate) fn inputs<'a>(runs: impl IntoIterator<Item = &'a RunSource>) -> String {
-    let parts: Vec<Vec<u8>> =
-        runs.into_iter().flat_map(|run| [run.id.clone().into_bytes(), run.bytes.to_le_bytes().to_vec()]).collect();
+    let parts: Vec<Vec<u8>> = runs
+        .into_iter()
+        .flat_map(|run| [run.id.clone().into_bytes(), run.bytes.to_le_bytes().to_vec(), vec![run.is_refuted.into()]])
+        .collect();
     // What an earlier version of this program wrote is not what this one writes.
     digest([env!("CARGO_PKG_VERSION").as_bytes()].into_iter().chain(parts.iter().map(Vec::as_slice)))
 }

@@ -24,6 +24,7 @@ mod folder;
 mod format;
 mod har;
 mod job;
+mod judged;
 mod locating;
 mod mind2web;
 mod otlp;

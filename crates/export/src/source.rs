@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ExportError;
 use crate::format::Redaction;
+use crate::judged::Judged;
 use crate::redaction::Redact as _;
 
 /// Bytes of a log that hold its last entry: an answer and the conditions of a goal have bounds.
@@ -37,6 +38,8 @@ pub(crate) struct RunSource {
     pub(crate) bytes: u64,
     /// How it ended. A log without an end may still grow.
     pub(crate) result: Option<RunResult>,
+    /// `true` if the judges of an evaluation found that its task was not done, though it says so.
+    pub(crate) is_refuted: bool,
     /// `true` if its planner ended it by `fail`.
     pub(crate) gave_up: bool,
 }
@@ -103,11 +106,11 @@ impl RunSource {
         &self.dir
     }
 
-    /// Reads the first and the last line of its log.
+    /// Reads the first and the last line of its log, and its verdict in an evaluation.
     ///
     /// # Errors
     /// Why it cannot be exported, in words.
-    pub(crate) fn open(dir: &RunDir) -> Result<Self, String> {
+    pub(crate) fn open(dir: &RunDir, judged: &mut Judged) -> Result<Self, String> {
         let path = dir.log_path();
         let problem = |error: DataError| format!("{}: {}", path.display(), with_sources(&error));
         let first = Entries::open(&path).map_err(problem)?.next().transpose().map_err(problem)?;
@@ -121,7 +124,13 @@ impl RunSource {
             bytes,
             gave_up: conclusion.is_some_and(|conclusion| matches!(conclusion.step.action, Action::Fail(_))),
             result: end.map(|end| end.result),
+            is_refuted: judged.refutes(dir)?,
         })
+    }
+
+    /// Returns `true` if it did its task, as far as anybody knows.
+    pub(crate) fn ended_well(&self) -> bool {
+        self.result == Some(RunResult::Ok) && !self.is_refuted
     }
 
     /// Its recorded traffic, if there is any.

@@ -6,7 +6,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::outcome::ArtifactRef;
 use cuebook_grammar::plan::{Author, PlanDraft};
 use cuebook_grammar::planning::{CallEnd, PlanningCall};
-use cuebook_grammar::record::{Conclusion, RunResult, StepOrigin, StepRecord, StepResult};
+use cuebook_grammar::record::{Conclusion, StepOrigin, StepRecord, StepResult};
 use cuebook_grammar::step::Step;
 use cuebook_grammar::vision::VisionFeature;
 
@@ -154,7 +154,7 @@ pub(super) struct Lessons {
 
 impl Lessons {
     pub(super) fn take(&mut self, run: &RunSource, seen: &ExportEntry, pages: &Pages) -> Vec<TrainingExample> {
-        let ended_well = run.result == Some(RunResult::Ok);
+        let ended_well = run.ended_well();
         let taken = match seen {
             ExportEntry::Header(_) => {
                 *self = Self::default();

@@ -125,7 +125,7 @@ impl Preferences {
 
 /// Returns `true` for a run that came to its end by itself, and not to that of its task.
 fn has_gone_wrong(run: &RunSource) -> bool {
-    matches!(run.result, Some(RunResult::Failed | RunResult::Unproven)) && !run.gave_up
+    run.is_refuted || (matches!(run.result, Some(RunResult::Failed | RunResult::Unproven)) && !run.gave_up)
 }
 
 impl Lines for Preferences {

@@ -321,6 +321,29 @@ fn a_plan_that_led_to_the_end_is_preferred_to_one_that_did_not() {
 }
 
 #[test]
+fn what_an_evaluation_found_silently_wrong_teaches_nothing() {
+    let runs = Runs::new();
+    runs.login("r1", NOON);
+    runs.login("r2", NOON);
+    let examples = || {
+        let (out, exported) = runs.export(Format::Sft, Redaction::None);
+        assert_eq!((exported.runs, exported.unreadable), (2, Vec::new()));
+        lines(&files(&out), "sft.jsonl").len()
+    };
+    let before = examples();
+    // As an evaluation leaves it that is interrupted.
+    let judge = |outcome: &str| {
+        let result = json!({ "task": "login", "outcome": outcome, "runDir": "elsewhere/runs/r2" });
+        fs::write(runs.out("episodes.jsonl"), format!("{result}\n{{\"outc")).unwrap();
+    };
+    for (outcome, expected) in [("solved", before), ("silentlyWrong", before / 2), ("solved", before)] {
+        judge(outcome);
+        assert_eq!(examples(), expected, "{outcome}");
+    }
+    assert!(before >= 2 && before % 2 == 0, "{before}");
+}
+
+#[test]
 fn a_dataset_has_a_card_and_no_task_in_two_splits() {
     let runs = Runs::new();
     for number in 0..30 {
