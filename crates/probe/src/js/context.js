@@ -7,8 +7,8 @@
 // changes by itself is left out where it can be known: see ARCHITECTURE.md, "What identifies".
 import {
   attr, characterData, collapse, cut, firstChild, flatChildren, flatParent, hasAttribute, isElement, isHtml,
-  lookOf, matches, memo, nextSibling, nodeType, once, parentNode, previousSibling, queryAll, rootNode, styleOf, tagOf,
-  textContent, typeOf,
+  lookOf, matches, memo, nextSibling, nodeType, once, parentNode, position, previousSibling, queryAll, rootNode,
+  shadowOf, styleOf, tagOf, textContent, typeOf,
 } from "./tree.js";
 import { textsIn, title } from "./tools.js";
 import { isEditingHost, roleOf } from "./roles.js";
@@ -244,8 +244,8 @@ export const headingIn = (container) => {
   return "";
 };
 const headingChild = (container) => {
-  for (const child of flatChildren(container))
-    if (isElement(child) && /^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
+  for (const child of headedChildren(container))
+    if (/^h[1-6]$/.test(tagOf(child))) return shortText(textHead(child));
   return "";
 };
 const rowTexts = (row) => {
@@ -334,17 +334,36 @@ export const placeOf = (element, tag = tagOf(element), role = roleOf(element)) =
   return plain("under", tag === "div" ? headingChild(element) : "");
 };
 
-/** What leads to a heading in each tree: all else is passed over without being asked. */
+/**
+ * What leads to a heading in each tree, with those of its children that do, in order: all else is passed over without
+ * being asked.
+ */
 const headedIn = (root) => {
   let known = memo?.headed.get(root);
   if (!known) {
-    known = new Set();
-    for (const heading of queryAll(root, HEADINGS))
-      for (let up = heading; up && !known.has(up); up = parentNode(up)) known.add(up);
+    known = new Map();
+    for (const heading of queryAll(root, HEADINGS)) {
+      if (!known.has(heading)) known.set(heading, []);
+      for (let child = heading, up = parentNode(child); up; child = up, up = parentNode(up)) {
+        const children = known.get(up);
+        if (!children) known.set(up, [child]);
+        else {
+          if (children.at(-1) !== child) children.push(child);
+          break;
+        }
+      }
+    }
     memo?.headed.set(root, known);
   }
   return known;
 };
+/** Whether the children in the flat tree are of another tree. */
+const showsOthers = (element) => shadowOf(element) !== null || tagOf(element) === "slot";
+/** The children of an element in which headings may be, in order; all where they are of another tree. */
+const headedChildren = (element) =>
+  showsOthers(element)
+    ? flatChildren(element).filter(isElement)
+    : (headedIn(rootNode(element)).get(element) ?? []);
 const headingFact = (element) => {
   const text = isVisible(element) ? nameOf(element) || shortText(textHead(element), 200) : "";
   return text ? { level: statesOf(element).level ?? 2, text, words: withoutTicks(element, "words", text) } : null;
@@ -371,6 +390,8 @@ export const crowned = (line, crown) => {
   while (up && up.level >= crown.level) up = up.up;
   return { ...crown, up, key: digestOf(`${crown.level} ${withoutCounts(crown.words)} ${up?.key ?? ""}`) };
 };
+/** `Node.DOCUMENT_POSITION_FOLLOWING`. */
+const FOLLOWING = 4;
 /** The headings above an element: those before it in what holds it, and in what holds that, up to a dialog. */
 const lineOf = (element) => {
   const path = [];
@@ -378,9 +399,11 @@ const lineOf = (element) => {
   let line = null;
   for (let i = path.length - 1; i > 0; i--) {
     if (isDialog(path[i])) line = null;
-    for (const child of flatChildren(path[i])) {
-      if (child === path[i - 1]) break;
-      const crown = isElement(child) ? crownOf(child) : null;
+    const [outer, inner] = [path[i], path[i - 1]];
+    const isOrdered = !showsOthers(outer);
+    for (const child of headedChildren(outer)) {
+      if (child === inner || (isOrdered && position(inner, child) & FOLLOWING)) break;
+      const crown = crownOf(child);
       if (crown) line = crowned(line, crown);
     }
   }

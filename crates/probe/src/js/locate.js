@@ -4,7 +4,7 @@ import {
   attr, byId, collapse, composedParent, contains, cut, hasAttribute, idOf, isElement, once, queryAll, tagOf,
 } from "./tree.js";
 import { roleOf } from "./roles.js";
-import { isExcluded, LABELABLE, labelTexts, nameOf, SKIPPED } from "./names.js";
+import { isExcluded, LABELABLE, labelTexts, mayBeCalled, nameOf, SKIPPED } from "./names.js";
 import { isVisible } from "./visible.js";
 import { composedTextOf, factsOf, testIdOf } from "./facts.js";
 import { byCss, inTreeOrder } from "./css.js";
@@ -45,15 +45,17 @@ export const relativeTo = (element, { by, selector }) => {
     return refuse(error.message);
   }
 };
-export const holds = (text, wanted) =>
-  text !== null &&
-  text !== undefined &&
-  (wanted === undefined || collapse(text).toLowerCase().includes(collapse(wanted).toLowerCase()));
+/** Whether a text has the wanted words, which are collapsed and in lower case. */
+const holds = (text, words) =>
+  text !== null && text !== undefined && (words === undefined || collapse(text).toLowerCase().includes(words));
+const asWords = (wanted) => (wanted === undefined ? undefined : collapse(wanted).toLowerCase());
 
 export const locate = (filter, ask) =>
   once(() => {
     const found = [];
     let skipped = 0;
+    const words = asWords(filter.text);
+    const hasWords = asWords(filter.hasText);
     const inner = (ids) => ids?.map(byId).filter((element) => element);
     const within = inner(filter.within);
     const has = inner(filter.has);
@@ -86,7 +88,7 @@ export const locate = (filter, ask) =>
       if (isText) return true;
       if ((has && !hasOne(element)) || (hasNot && !hasNone(element))) return false;
       if (filter.visible !== undefined && isVisible(element) !== filter.visible) return false;
-      return filter.hasText === undefined || holds(textual(element), filter.hasText);
+      return hasWords === undefined || holds(textual(element), hasWords);
     };
     const consider = (element, fits) => {
       if (!fits(element) || !relates(element)) return;
@@ -97,19 +99,20 @@ export const locate = (filter, ask) =>
       inTreeOrder(document, (element) => {
         consider(element, fits);
       });
-    const withAttribute = (name) => (element) => hasAttribute(element, name) && holds(attr(element, name), filter.text);
+    const withAttribute = (name) => (element) => hasAttribute(element, name) && holds(attr(element, name), words);
     let selector;
     switch (filter.by) {
       case "testId":
-        every((element) => holds(testIdOf(element, ask.testIds), filter.text));
+        every((element) => holds(testIdOf(element, ask.testIds), words));
         break;
       case "role": {
         const presentational = filter.role === "none" || filter.role === "presentation";
         every(
           (element) =>
             roleOf(element) === filter.role &&
+            (words === undefined || mayBeCalled(element, words)) &&
             (presentational || filter.includeHidden || !isExcluded(element)) &&
-            (filter.text === undefined || holds(nameOf(element), filter.text)),
+            (words === undefined || holds(nameOf(element), words)),
         );
         break;
       }
@@ -119,7 +122,7 @@ export const locate = (filter, ask) =>
             (LABELABLE.has(tagOf(element)) ||
               hasAttribute(element, "aria-label") ||
               hasAttribute(element, "aria-labelledby")) &&
-            labelTexts(element).some((text) => holds(text, filter.text)),
+            labelTexts(element).some((text) => holds(text, words)),
         );
         break;
       case "placeholder":
@@ -144,7 +147,7 @@ export const locate = (filter, ask) =>
           )
             return false;
           const text = textual(element);
-          return text !== "" && holds(text, filter.text);
+          return text !== "" && holds(text, words);
         });
         break;
       case "css":

@@ -8,6 +8,7 @@ import {
 import { explicitRole, roleOf } from "./roles.js";
 import { generatedBefore, hasAppeared, isTip } from "./context.js";
 import { isSensitive } from "./states.js";
+import { firstElement } from "./tools.js";
 
 const FROM_CONTENT = new Set(
   (
@@ -582,6 +583,23 @@ export const nameOf = (element) => {
   }
   return name;
 };
+// Elements that only their attributes, their labels and their text name.
+const NAMED_BY_TEXT = new Set("a button div h1 h2 h3 h4 h5 h6 label li p span summary td th".split(" "));
+/**
+ * Whether the name of an element may have these words, which are collapsed and in lower case: false where its text
+ * alone could name it, and lacks them. Asks for no style, which is what costs a name.
+ * @param {Element} element
+ * @param {string} words
+ */
+export const mayBeCalled = (element, words) =>
+  !NAMED_BY_TEXT.has(tagOf(element)) ||
+  firstElement(element) !== null ||
+  namespace(element) !== XHTML ||
+  shadowOf(element) !== null ||
+  collapse(textContent(element)).toLowerCase().includes(words) ||
+  ["aria-label", "aria-labelledby", "aria-owns", "title"].some((name) => hasAttribute(element, name)) ||
+  labelsOf(element).length > 0 ||
+  mayGenerate(element);
 /**
  * What an element would be called if its role allowed a name: its aria-label, or its text.
  * @param {Element} element

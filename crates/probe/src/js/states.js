@@ -2,7 +2,7 @@
 // States and values.
 import {
   attr, collapse, composedParent, cut, flatParent, focusedIn, getter, hasAttribute, isConnected, isElement, matches,
-  namespace, parentNode, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
+  namespace, parentNode, queryAll, rootNode, styleOf, tagOf, textContent, typeOf, XHTML,
 } from "./tree.js";
 import { explicitRole, isEditingHost, isNativelyDisabled, roleOf } from "./roles.js";
 import { rowOf } from "./codes.js";
@@ -214,6 +214,19 @@ const isSecret = (element) => {
   return called.some((text) => text && SECRET_WORDS.test(words(text)));
 };
 
+const innerText = getter(HTMLElement.prototype, "innerText");
+/** The text of an editor, without a placeholder that is drawn in it and the signs that hold its caret. */
+const textWritten = (editor) => {
+  let text = (innerText(editor) ?? "").replace(/\ufeff/g, "");
+  for (const drawn of queryAll(editor, "[contenteditable=false]")) {
+    const { position, pointerEvents } = styleOf(drawn);
+    if (position !== "absolute" || pointerEvents !== "none" || namespace(drawn) !== XHTML) continue;
+    text = text.replace((innerText(drawn) ?? "").replace(/\ufeff/g, ""), "");
+    if (!text.trim()) return "";
+  }
+  return text;
+};
+
 /**
  * The live value of what has one.
  * @param {Element} element
@@ -235,8 +248,7 @@ export const valueOf = (element) => {
     return editor ? editorText(editor) : controlValue(element);
   }
   if (tag === "select") return getter(HTMLSelectElement.prototype, "value")(element);
-  if (isEditingHost(element))
-    return cut(getter(HTMLElement.prototype, "innerText")(element) ?? "", 20000).replace(/\n$/, "");
+  if (isEditingHost(element)) return cut(textWritten(element), 20000).replace(/\n$/, "");
   if (tag === "progress" || tag === "meter") return attr(element, "value") ?? undefined;
   const role = roleOf(element);
   if (["slider", "spinbutton", "progressbar", "scrollbar", "meter"].includes(role))

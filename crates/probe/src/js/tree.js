@@ -46,6 +46,8 @@ export const nextSibling = getter(Node.prototype, "nextSibling");
 export const previousSibling = getter(Node.prototype, "previousSibling");
 export const nodeType = getter(Node.prototype, "nodeType");
 export const isConnected = getter(Node.prototype, "isConnected");
+/** Where `other` stands to `node`, as the flags of `Node`. */
+export const position = method(Node.prototype, "compareDocumentPosition");
 export const rootNode = method(Node.prototype, "getRootNode");
 export const textContent = getter(Node.prototype, "textContent");
 const localName = getter(Element.prototype, "localName");

@@ -40,6 +40,20 @@ async fn facts_tell_states_values_and_three_kinds_of_visibility() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_an_editor_draws_for_itself_is_not_what_was_written() {
+    let stage = stage().await;
+    let drawn = "<span contenteditable=false style='position:absolute;pointer-events:none'>Type here</span>";
+    let page = format!(
+        "<div contenteditable id=a role=textbox><p>\u{feff}{drawn}<br></p></div>
+         <div contenteditable id=b role=textbox><p>{drawn}Hello \u{feff}<b contenteditable=false>@Ann</b></p></div>"
+    );
+    let (_page, probe) = stage.page_of(&page).await;
+    for (css, expected) in [("#a", ""), ("#b", "Hello @Ann")] {
+        assert_eq!(only(&probe, css).await.value, Some(FactText::Clear(expected.to_owned())), "{css}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn password_like_fields_tell_digests_only() {
     let stage = stage().await;
     let (_page, probe) = stage

@@ -56,6 +56,25 @@ async fn locators_find_what_they_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_found_from_wherever_it_comes() {
+    let stage = stage().await;
+    let (_page, probe) = stage
+        .page_of(
+            "<style>.a::before { content: 'Save ' } .b::after { content: ' all' }</style>
+             <button>Save \u{ad}all</button><button>Other</button><button></button>
+             <button class=a>all</button><button class=b>Save</button><button aria-label='Save all'>x</button>
+             <span id=s>Save all</span><button aria-labelledby=s>x</button><button title='Save all'></button>
+             <button id=l>x</button><label for=l>Save all</label><button aria-owns=s></button>
+             <button><img alt='Save all' src=x></button><input type=submit value='Save all'>
+             <div role=button>Save<!-- not --> all</div><div role=button id=host></div>
+             <script>host.attachShadow({ mode: 'open' }).innerHTML = 'Save all'</script>",
+        )
+        .await;
+    let located = locate(&probe, json!({ "strategy": "byRole", "role": "button", "name": "Save all" })).await;
+    assert_eq!(located.matches.len(), 12, "{:?}", texts(&located));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_selector_that_the_browser_refuses_is_said_to_be_bad() {
     let stage = stage().await;
     let (_page, probe) = stage.page_of("<p>x").await;
