@@ -223,9 +223,14 @@ impl<'run> StepRun<'run> {
         let leaves = self.opens() || matches!(verb, Action::CloseTab(_));
         let (reads, span) = (!leaves, self.options.post_timeout);
         let mut is_first = true;
+        let begun = Instant::now();
         loop {
             self.hear();
             let now = Instant::now();
+            // What an answer has the page request next is awaited like it, and not for ever.
+            if !is_first && now < begun + span {
+                self.seen.traffic.settle(now);
+            }
             let Some(until) = self.seen.traffic.former_until(reads, span, now) else { break };
             if std::mem::take(&mut is_first) {
                 self.seen.traffic.run.await_answers();

@@ -144,7 +144,7 @@ impl Traffic {
         self.asked.clear();
     }
 
-    /// A step begins: earlier requests do not belong to it.
+    /// A step begins, or still waits for what came before it: the requests so far do not belong to it.
     pub(crate) fn settle(&mut self, now: Instant) {
         let often = self.asked.iter().filter(|(_, times)| **times >= POLLED).map(|(address, _)| address.clone());
         self.polled.extend(often);
@@ -153,7 +153,7 @@ impl Traffic {
         }
         // A document that was read to its end has replaced what it was to replace.
         let pending = self.of_step().filter(|sent| !sent.is_main || sent.read.is_none());
-        self.former_answered = pending.filter_map(|sent| sent.answered).max();
+        self.former_answered = pending.filter_map(|sent| sent.answered).max().max(self.former_answered);
         for (id, open) in &self.open {
             let sent = open.position.and_then(|position| self.requests.get(position));
             if let Some(sent) = sent.filter(|sent| sent.is_of_step && !sent.is_polling && sent.answered.is_none()) {

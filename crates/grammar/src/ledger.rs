@@ -100,6 +100,10 @@ impl Ledger {
             Some(Reading::Holds(now)) if held.suggests && !continues(&held.value, &now) => true,
             Some(Reading::Holds(now)) => {
                 let is_empty = now.clear().is_some_and(str::is_empty);
+                if held.value != now {
+                    // What was entered is no longer what is meant.
+                    held.again = None;
+                }
                 held.value = now;
                 !is_empty
             }

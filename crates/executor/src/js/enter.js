@@ -115,7 +115,9 @@ act.focus = (id, caret) => {
   const field = fieldOf(target);
   noteAround(field);
   const had = activeElement();
-  if (had !== field && !(cb.contains(field, had) && caret !== "all" && had !== bodyOf(document))) {
+  // A body has the focus by default, whether its document has it or not.
+  const isHeld = had === field && field !== bodyOf(document);
+  if (!isHeld && !(cb.contains(field, had) && caret !== "all" && had !== bodyOf(document))) {
     if (field instanceof HTMLElement) focusOf(field);
     else if (field instanceof SVGElement) method(SVGElement.prototype, "focus")(field);
   }

@@ -13,7 +13,7 @@ import {
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
-import { forgetLeft, lostSince } from "./held.js";
+import { forgetLeft, heldNow, lostSince } from "./held.js";
 import {
   acceptItems, aroundOf, changedItems, changedMeaning, describeMeaning, itemsAround,
 } from "./meant.js";
@@ -91,7 +91,24 @@ const calledOf = (found) => {
     for (const one of innerOf(found)) if (isTipSince(one)) words = words.replace(cb.textOf(one).trim(), "");
   return cb.collapse(words.replace(/\d+/g, ""));
 };
-const innerOf = (found) => Array.from(queryWithin(found, "*")).slice(0, 200);
+/** What is in an element and in its shadow tree, the first 200. */
+const innerOf = (found) => {
+  const inner = [];
+  const add = (root) => {
+    for (const one of cb.queryAll(root, "*")) {
+      if (inner.length >= 200) return;
+      inner.push(one);
+      addShadow(one);
+    }
+  };
+  const addShadow = (host) => {
+    const root = cb.shadowOf(host);
+    if (root) add(root);
+  };
+  addShadow(found);
+  add(found);
+  return inner;
+};
 /** What a press acts on by its name; native boxes are called by their labels. */
 const CALLED = `${INTERACTIVE}, input:not([type=hidden i]), select, label`;
 const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"];
@@ -138,9 +155,12 @@ const accept = () => {
   gesture.accepted = { around: aroundOf(target), meaning: meaningOf(target) };
 };
 const acceptSoon = (type) => {
-  const now = gesture;
+  const [now, watch] = [gesture, watching];
+  // Values that the page changes in answer to an activation are an effect of it, though no node changes with them.
+  const held = type === "click" || (now.activates && !now.typing) ? heldNow() : null;
   const again = () => {
     if (gesture === now) accept();
+    if (watch && held !== null && heldNow() !== held) watch.noteHeld();
   };
   let isOver = false;
   // Behind what the listeners put off until another task, and before their timers, however late this process is.
@@ -306,10 +326,21 @@ act.isFrameAt = (x, y) => {
 const POPPED =
   "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
 const isAnswer = (origin) => {
+  if (isOverField(origin)) return true;
   const isNew = (found) => matches(found, POPPED) && !gesture.shown.has(found);
   for (let up = origin; up; up = cb.parentOf(up)) if (isNew(up)) return true;
   // The backdrop of what opened lies over the target, too.
   return !takesClicks(origin) && Array.from(surveyed()).some((found) => isNew(found) && cb.isVisible(found));
+};
+/**
+ * Whether the target is a field that has got the focus, and this came over it since the press: a calendar or a keypad
+ * that is drawn without a role. A press is there to give the focus.
+ */
+const isOverField = (origin) => {
+  const { target, stack } = gesture;
+  if (!stack || !matches(target, EDITABLE) || activeElement() !== target) return false;
+  for (let up = origin; up && !cb.contains(up, target); up = cb.composedParentOf(up)) if (stack.has(up)) return false;
+  return true;
 };
 /**
  * Whether the page did nothing about the press but to draw itself again: something with the name and role of the
@@ -492,7 +523,10 @@ const handle = (event) => {
   const refused = objection(event, target);
   if (refused) return block(event, () => refused);
   watching?.begin(event);
-  if (gesture.from === null) gesture.from = { x: event.clientX, y: event.clientY };
+  if (gesture.from === null) {
+    gesture.from = { x: event.clientX, y: event.clientY };
+    if (!keys) gesture.stack = new Set(allAt(document, event.clientX, event.clientY));
+  }
   if (gesture.seen.length < 1000) gesture.seen.push(event.type);
   for (const tell of gesture.pressed.splice(0)) tell(true);
   if (ANSWERED.has(event.type) && (!keys || gesture.activates || event.type === "beforeinput")) acceptSoon(event.type);
@@ -545,6 +579,8 @@ export const openGesture = (spec) => {
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
+    // What lay under the pointer at the first event.
+    stack: null,
     typing: !!spec.typing,
     // Only while text is typed: a key that acts on a box is for that box.
     boxes: target && spec.kind === "keys" && spec.typing ? cb.boxesFrom(fieldOf(target)) : [],

@@ -89,6 +89,9 @@ act.holdings = (ids) =>
     return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
   });
 
+/** What kept fields hold now, as a key to compare. */
+export const heldNow = () =>
+  JSON.stringify(Array.from(kept.keys(), element).map((field) => (field && isConnected(field) ? heldIn(field) : null)));
 /** What kept fields held when the focus began to leave them, since a gesture began. */
 let left = new Map();
 const noteLeft = (event) => {

@@ -129,6 +129,8 @@ const startWatch = (spec) => {
     main: spec.main ? element(spec.main) : null,
     /** What the step is about: its target, else what has the focus, such as the field that keys go to. */
     held: spec.main ? element(spec.main) : activeElement(),
+    /** What was entered before is another value since the gesture activated something. */
+    changesHeld: false,
     state: null,
     url: location.href,
     title: titleOf(document),
@@ -182,6 +184,7 @@ const startWatch = (spec) => {
       watch.summary.hasEffect() ||
       moved ||
       (focused !== null && !focused.isGiven) ||
+      watch.changesHeld ||
       stateOf(watch.held) !== watch.state ||
       location.href !== watch.url ||
       titleOf(document) !== watch.title
@@ -201,6 +204,10 @@ const startWatch = (spec) => {
         if (watching === watch) take();
       }, rest);
     if (!watch.reported && watch.hasEffect()) wake();
+  };
+  watch.noteHeld = () => {
+    watch.changesHeld = true;
+    changed();
   };
   const observe = (root) =>
     observer.observe(root, { ...ANY_CHANGE, attributeOldValue: true, characterDataOldValue: true });

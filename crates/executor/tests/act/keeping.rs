@@ -83,6 +83,39 @@ async fn what_a_press_uses_up_is_not_lost_and_what_a_blur_drops_is() {
 }
 
 #[tokio::test]
+async fn what_a_press_makes_of_values_is_its_effect() {
+    let labs = Labs::open().await;
+    let fields = "<form><input id=it value=x><input id=other type=checkbox></form>";
+    for (go, expected) in [
+        ("<button id=go onclick=\"it.value = 'Graz'\">Swap</button>", "Graz"),
+        ("<button id=go onclick=\"Promise.resolve().then(() => { it.value = '' })\">Clear</button>", ""),
+        (
+            "<button id=go onclick=\"queueMicrotask(() => setTimeout(() => { it.value = 'Graz' }))\">Swap</button>",
+            "Graz",
+        ),
+        ("<button id=go type=button onclick=\"document.forms[0].reset()\">Reset</button>", "x"),
+    ] {
+        let page =
+            format!("{fields}{go}<button id=next onclick=\"document.title = 'saved ' + it.value\">Save</button>");
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "Bern"})).await);
+        let swapped = succeeded(lab.click("#go").await);
+        assert!(!swapped.evidence.no_observed_effect, "{go}");
+        succeeded(lab.click("#next").await);
+        assert_eq!(lab.eval("document.title").await, format!("saved {expected}").trim_end(), "{go}");
+    }
+    // What the page drops by itself while a press does nothing is lost all the same.
+    let dead = format!("{fields}<button id=go>Nothing</button><button id=next>Save</button>");
+    let mut lab = labs.lab(&[("/", &dead)]).await;
+    succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "Bern"})).await);
+    lab.eval("document.getElementById('go').addEventListener('click', () => setTimeout(() => { it.value = '' }, 300))")
+        .await;
+    lab.click("#go").await;
+    lab.eval("new Promise((resolve) => setTimeout(resolve, 400))").await;
+    assert_eq!(failed(lab.click("#next").await).cause, Cause::InputLost);
+}
+
+#[tokio::test]
 async fn a_run_waits_for_what_it_changes_and_hears_that_it_was_refused() {
     let labs = Labs::open().await;
     let page = |path: &str| {
