@@ -280,7 +280,14 @@ fn typing_slowly_helps_where_a_field_drops_keys() -> Result<()> {
     only_helps("retype", PAGE, &json!({ "strategy": "byLabel", "text": "Name" }), &step, &["Ann"])?;
     const UPPER: &str = "<label>Name <input id=f></label><script>\
         f.addEventListener('input', () => { f.value = f.value.toUpperCase().slice(0, 2) })</script>";
-    is_left_alone(UPPER, &json!({ "strategy": "byLabel", "text": "Name" }), &step)
+    is_left_alone(UPPER, &json!({ "strategy": "byLabel", "text": "Name" }), &step)?;
+    // One that takes a code, and empties itself for the next one.
+    const CODE: &str = "<label>Name <input id=f></label><script>f.addEventListener('input', () => {\
+        if (f.value.length === 3) { did(f.value); f.value = '' } })</script>";
+    let pages = Pages::serve(CODE)?;
+    let (report, seen) = pages.exec(&json!({ "strategy": "byLabel", "text": "Name" }), &step, &[])?;
+    ensure!(report["result"] == "failed" && seen == ["Ann"], "{seen:?} {report:#}");
+    Ok(())
 }
 
 /// With all rungs the click on what the planner named is not made, and nothing else is clicked.

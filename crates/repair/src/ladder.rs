@@ -218,12 +218,18 @@ fn is_text_entry(case: &RepairCase<'_>) -> bool {
     matches!(case.step.action(), Action::Type(_) | Action::SetValue(_) | Action::Clear(_))
 }
 
-/// Returns `true` if the field holds the value that it held before. An editor that made something else of the text
-/// would make a mess of it a second time.
+/// Returns `true` if the field holds the value that it held before, and nothing else came of the text: an editor that made
+/// something else of it would make a mess of it a second time, and a field that takes codes or scans would send them again.
 fn is_as_before(case: &RepairCase<'_>) -> bool {
     let (Some(target), Some(facts)) = (case.step.action().target(), &case.failure.facts.conditions) else {
         return false;
     };
+    let effects = case.failure.evidence.effects.as_ref();
+    let requests = effects.iter().flat_map(|effects| &effects.requests).chain(&facts.events.requests);
+    let has_sent = { requests }.any(|request| !["GET", "HEAD"].contains(&&*request.method));
+    if has_sent || effects.is_some_and(|effects| effects.mutations.added + effects.mutations.texts > 0) {
+        return false;
+    }
     let value = |sample: &Sample| {
         sample
             .targets
@@ -248,11 +254,25 @@ fn retarget(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> 
     (to.id != candidate.id).then(|| Repair::Retarget { from: name.clone(), to: to.id })
 }
 
-/// A text without case and signs: what a person hears of it.
+/// A text without case and punctuation: what a person hears of it. Signs that mean something stay, as in `C++`, `-1`, `5 %`.
 fn plain(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+    let letters: Vec<char> = text.chars().collect();
+    let is_minus = |at: usize, sign: char| {
+        let follows_word =
+            at.checked_sub(1).and_then(|before| letters.get(before)).is_some_and(|it| it.is_alphanumeric());
+        matches!(sign, '-' | '−' | '–') && !follows_word && letters.get(at + 1).is_some_and(char::is_ascii_digit)
+    };
+    let heard = letters.iter().enumerate().map(|(at, &letter)| match letter {
+        letter if is_minus(at, letter) => '-',
+        letter if letter.is_alphanumeric() || SIGNS.contains(letter) => letter,
+        _ => ' ',
+    });
+    let heard: String = heard.flat_map(char::to_lowercase).collect();
+    heard.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// Signs that people hear.
+const SIGNS: &str = "+%&=<>@#$€£¥°±×÷½¼¾√∞";
 
 fn retarget_to(case: &RepairCase<'_>, observation: &Observation, fits: impl Fn(&Candidate) -> bool) -> Option<Repair> {
     if case.step.effect() == EffectClass::Destructive || case.failure.evidence.input_sent {
@@ -389,6 +409,60 @@ const CLOSES: &[&str] = &[
     "cancel",
 ];
 
+/// Words for what a control closes that is only in the way. Others name what belongs to the page: a ticket, a ride.
+const COVERS: &[&str] = &[
+    "a",
+    "ad",
+    "advertisement",
+    "alert",
+    "and",
+    "announcement",
+    "banner",
+    "box",
+    "chat",
+    "cookie",
+    "cookies",
+    "dialog",
+    "for",
+    "help",
+    "hint",
+    "intro",
+    "introduction",
+    "it",
+    "lightbox",
+    "menu",
+    "message",
+    "modal",
+    "navigation",
+    "newsletter",
+    "notice",
+    "notification",
+    "now",
+    "offer",
+    "onboarding",
+    "overlay",
+    "panel",
+    "popover",
+    "popup",
+    "pop-up",
+    "promo",
+    "promotion",
+    "sidebar",
+    "survey",
+    "the",
+    "this",
+    "tip",
+    "tips",
+    "toast",
+    "tooltip",
+    "tour",
+    "tutorial",
+    "video",
+    "welcome",
+    "window",
+    "×",
+];
+
 /// Names of controls that refuse cookies. Elsewhere they may refuse an offer or a request, so they count only on a page
 /// that asks about cookies.
 const REFUSE: &[&str] = &[
@@ -425,6 +499,9 @@ fn refuses_cookies(case: &RepairCase<'_>, candidate: &Candidate, observation: &O
 
 /// Clicks the one control that closes what covers the target: the dialog's or the banner's own.
 fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
+    if holds_input(case, observation) {
+        return None;
+    }
     let target = case.step.main_target().and_then(|(_, bound)| bound.candidate()).map(|candidate| candidate.id);
     let closers: Vec<(&Candidate, usize)> = observation
         .candidates
@@ -434,7 +511,8 @@ fn dismiss(case: &RepairCase<'_>, observation: &Observation) -> Option<Repair> {
         .filter_map(|candidate| {
             // A question about cookies is refused before anything else is closed, and never agreed to.
             let refuses = refuses_cookies(case, candidate, observation).then_some(0);
-            let rank = refuses.or_else(|| dismiss_rank(&candidate.name).map(|rank| rank + 1))?;
+            let cover = case.failure.facts.blocker.as_deref().unwrap_or_default();
+            let rank = refuses.or_else(|| dismiss_rank(&candidate.name, cover).map(|rank| rank + 1))?;
             Some((candidate, rank))
         })
         .collect();
@@ -471,12 +549,28 @@ fn may_dismiss(candidate: &Candidate) -> bool {
         && matches!(candidate.role, Role::Button | Role::Link | Role::Generic)
 }
 
-fn dismiss_rank(name: &str) -> Option<usize> {
+fn dismiss_rank(name: &str, cover: &str) -> Option<usize> {
     let name = name.trim().to_lowercase();
+    let cover = cover.to_lowercase();
+    let is_of_cover =
+        |word: &str| COVERS.contains(&word) || cover.split(|c: char| !c.is_alphanumeric()).any(|it| it == word);
     let exact = CLOSES.iter().position(|word| name == *word);
     exact.or_else(|| {
-        let starts = CLOSES.iter().position(|word| word.len() > 1 && name.starts_with(&format!("{word} ")));
+        let starts = CLOSES.iter().position(|word| {
+            let what = name.strip_prefix(word).filter(|what| word.len() > 1 && what.starts_with(' '));
+            what.is_some_and(|what| what.split_whitespace().all(is_of_cover))
+        });
         starts.map(|position| CLOSES.len() + position)
+    })
+}
+
+/// Returns `true` if a field in the cover holds something: what was entered there would be thrown away.
+fn holds_input(case: &RepairCase<'_>, observation: &Observation) -> bool {
+    let Some(cover) = &case.failure.facts.cover else { return false };
+    observation.candidates.iter().any(|candidate| {
+        matches!(candidate.role, Role::TextBox | Role::SearchBox | Role::SpinButton)
+            && candidate.rect.is_some_and(|rect| rect.share_within(cover) > 0.5)
+            && candidate.value.as_ref().is_some_and(|value| value.clear() != Some(""))
     })
 }
 
@@ -539,6 +633,7 @@ mod tests {
     use cuebook_grammar::outcome::{Judged, Stage, StepFailure};
     use cuebook_grammar::plan::{Author, BoundStep, PlanDraft};
     use cuebook_grammar::policy::Policy;
+    use cuebook_grammar::secret::FactText;
     use cuebook_grammar::verdict::Verdict;
     use serde_json::{Value, json};
 
@@ -594,6 +689,45 @@ mod tests {
         page.candidates[1].occlusion = None;
         assert_ne!(next(&step, Cause::Covered, false, 1, &page), Repair::Abandon);
         assert_eq!(next(&step, Cause::NotVisible, false, 2, &page), Repair::Abandon, "it is of no dialog");
+    }
+
+    #[test]
+    fn a_control_that_names_a_thing_of_the_page_closes_no_cover() {
+        for (name, closes) in [
+            ("Close", true),
+            ("Close this dialog", true),
+            ("Skip tour", true),
+            ("Dismiss notification ×", true),
+            ("Close spring sale", true),
+            ("Close ticket", false),
+            ("Cancel ride", false),
+            ("Hide post", false),
+        ] {
+            let mut page = page(&[("c1", "button", "Send"), ("c2", "button", name), ("c3", "textbox", "Reply")]);
+            let step = bound(&page, json!({ "type": "click", "targetRef": "c1" }));
+            let repair = |page: &Observation| {
+                let mut failure = StepFailure::new(Stage::Act, Cause::Covered, "test");
+                failure.facts.cover = Some(Rect { x: 0.0, y: 0.0, width: 1_280.0, height: 720.0 });
+                failure.facts.blocker = Some("dialog \"Spring sale\"".to_owned());
+                let budget = RepairBudget { step_attempts_left: 3, run_repairs_left: 3, can_replan: false };
+                let case = RepairCase { step: &step, failure: &failure, attempt: 1 };
+                Ladder::default().next(&case, page, &budget) != Repair::Abandon
+            };
+            assert_eq!(repair(&page), closes, "{name}");
+            page.candidates[2].value = Some(FactText::Clear("half a reply".to_owned()));
+            assert!(!repair(&page), "{name}: what was entered would be lost");
+        }
+    }
+
+    #[test]
+    fn signs_that_mean_something_are_part_of_a_name() {
+        for (one, other) in [("Log in", "LOG-IN!"), ("Save", "Save \u{2192}"), ("E-mail:", "e-mail"), ("a – b", "A, b")]
+        {
+            assert_eq!(plain(one), plain(other), "{one}");
+        }
+        for (one, other) in [("Rate +1", "Rate -1"), ("Pro+", "Pro"), ("C++", "C"), ("5 %", "5 €"), ("-1", "1")] {
+            assert_ne!(plain(one), plain(other), "{one}");
+        }
     }
 
     #[test]
