@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use cuebook::prelude::*;
+use cuebook_cdp::protocol::js_protocol::runtime::EvaluateParams;
 use cuebook_datalayer::replay::Recording;
 use cuebook_datalayer::{Run, judge};
 use cuebook_grammar::action::ActionKind;
 use cuebook_grammar::record::{LoggedEvent, StepOrigin};
 use cuebook_grammar::seam::ConfirmReply;
-use cuebook_session::{Answer, Asker, Call, Event, Handle, Progress, Request};
+use cuebook_session::{Answer, Asker, Call, ContextCall, Event, Handle, Progress, Request};
 use cuebook_tests::Person;
 use serde_json::{Value, json};
 
@@ -222,6 +223,36 @@ async fn tabs_keep_their_names_and_a_call_names_its_tab() -> Result<()> {
     ensure!(third.tabs.iter().any(|tab| tab.starts_with("- t3 (current)")), "{third}");
     let gone = desk.call(Call::SelectTab("t2".to_owned())).await?;
     assert_eq!(gone.error.as_deref(), Some("there is no tab \"t2\"; open are t1, t3"));
+    for name in ["t1", "t3"] {
+        let closed = desk.call(Call::CloseTab(Some(name.to_owned()))).await?;
+        ensure!(closed.error.is_none(), "{name}: {closed}");
+    }
+    let none = desk.call(Call::Tabs).await?;
+    ensure!(none.error.is_none() && none.tabs.is_empty(), "{none}");
+    let blind = desk.call(Call::Look).await?;
+    ensure!(blind.error.as_deref().is_some_and(|why| why.ends_with("no tab is open: open an address")), "{blind}");
+    let opened = desk.call(Call::Open(desk.site.url("/counter"))).await?;
+    ensure!(opened.error.is_none() && opened.snapshot.is_some(), "{opened}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_an_open_dialog_holds_is_refused_at_once() -> Result<()> {
+    let (desk, _) = Desk::open("/counter").await?;
+    let alert = EvaluateParams::new("setTimeout(() => alert('Stop'))");
+    desk.tab.session().call(alert, std::time::Instant::now() + std::time::Duration::from_secs(10)).await?;
+    let shown = desk.call(Call::Look).await?;
+    ensure!(shown.modal.is_some(), "{shown}");
+    let named = |target: &str| Call::Act(vec![json!({ "type": "click", "targetRef": target })]);
+    let printed = Call::Context(ContextCall::Pdf("page.pdf".to_owned()));
+    let sought = Call::Act(vec![json!({ "type": "searchPage", "query": "Count" })]);
+    for call in [named("button \"Count\""), named("css=button"), printed, sought] {
+        let refused = desk.call(call.clone()).await?;
+        ensure!(refused.error.as_deref().is_some_and(|why| why.contains("dialogOpen")), "{call:?}: {refused}");
+    }
+    let answered = desk.act(json!({ "type": "acceptDialog" })).await?;
+    ensure!(answered.error.is_none() && answered.modal.is_none(), "{answered}");
+    assert_eq!(desk.hits("counter"), 0);
     Ok(())
 }
 

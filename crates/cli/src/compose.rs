@@ -19,7 +19,7 @@ use cuebook_grammar::observation::Observation;
 use cuebook_grammar::plan::PlanDraft;
 use cuebook_grammar::policy::Policy;
 use cuebook_grammar::record::CaseRun;
-use cuebook_grammar::report::{ErrorCode, RunReport, RunResult};
+use cuebook_grammar::report::{ErrorCode, RunError, RunReport, RunResult};
 use cuebook_grammar::secret::DigestKey;
 use cuebook_page_modeler::ModelerOptions;
 use cuebook_planner::Remembering;
@@ -36,6 +36,7 @@ use crate::explain::Explainer;
 use crate::ground;
 use crate::interrupt::interrupt_on_signals;
 use crate::kept::KeptBrowser;
+use crate::new_file::NewFile;
 use crate::planner::AnyPlanner;
 use crate::progress::{self, Narrator};
 use crate::results;
@@ -313,6 +314,17 @@ impl Ready {
     }
 
     pub(crate) fn new(options: &RunOptions) -> Result<Self, Refusal> {
+        // Where the run is to leave something, it can.
+        if let Some(path) = &options.save_storage {
+            NewFile::at(path, true, "")?;
+        }
+        if let Some(into) = &options.downloads {
+            std::fs::create_dir_all(into).map_err(|error| {
+                let shown = plain(&into.display().to_string());
+                Refusal::unusable(ErrorCode::CannotWrite, format!("{shown}: {error}"))
+            })?;
+            NewFile::at(&into.join("download"), true, "")?;
+        }
         let (dir, run_id) = run_dir(options)?;
         let digest = digest_key()?;
         let redactor = Arc::new(ValueRedactor::default());
@@ -407,13 +419,23 @@ pub(crate) async fn perform(
         case,
         ..RunRequest::new(run_id, work, page, agent.policy().clone())
     };
-    let report = agent.carry_out(request).await;
+    let mut report = agent.carry_out(request).await;
     let page = agent.page().clone();
+    let mut lost = None;
     // A good state is never replaced by that of a login which failed.
     if let Some(path) = options.save_storage.as_ref().filter(|_| report.result == RunResult::Ok)
         && let Err(error) = agent.save_storage(path).await
     {
-        progress::say(&format!("note: the storage cannot be saved: {}", plain(&with_sources(&error))));
+        lost = Some(format!("the storage cannot be saved: {}", plain(&with_sources(&error))));
+    }
+    if let Some(into) = &options.downloads
+        && let Err(error) = downloads::copy(&report, dir.path(), into)
+    {
+        lost = Some(format!("a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
+    }
+    if let Some(lost) = lost.filter(|_| report.result == RunResult::Ok) {
+        report.result = RunResult::Error;
+        report.error = Some(RunError::new(ErrorCode::CannotWrite, lost));
     }
     drop(agent);
     if let Some(egress) = tab.egress().filter(|_| !output.quiet) {
@@ -421,11 +443,6 @@ pub(crate) async fn perform(
     }
     if let Err(error) = cuebook_datalayer::write_report(&dir, &report, Some(redactor.as_ref())) {
         progress::say(&format!("note: the report cannot be written: {}", with_sources(&error)));
-    }
-    if let Some(into) = &options.downloads
-        && let Err(error) = downloads::copy(&report, dir.path(), into)
-    {
-        progress::say(&format!("note: a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
     }
     Ok(FinishedRun { report, dir, page, offline: None })
 }

@@ -21,6 +21,7 @@ mod ground;
 mod input;
 mod interrupt;
 mod kept;
+mod new_file;
 mod opening;
 mod planner;
 mod progress;

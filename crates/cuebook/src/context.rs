@@ -119,14 +119,20 @@ impl BrowserContext {
         self.page.url()
     }
 
+    /// Returns `true` if an open JavaScript dialog holds the current page, which answers nothing until it is closed.
+    #[must_use]
+    pub fn has_dialog(&self) -> bool {
+        self.page.dialog().is_some()
+    }
+
     /// Returns `false` if the current page does not answer for as long as `patience`, because a script in it does not let go.
     /// A page with an open dialog waits for whoever answers that, and counts as one that answers.
     pub async fn answers(&self, patience: Duration) -> bool {
-        if self.page.dialog().is_some() {
+        if self.has_dialog() {
             return true;
         }
         let asked = self.page.session().call(EvaluateParams::new("1"), Instant::now() + patience).await;
-        !matches!(asked, Err(CallError::DeadlineExceeded { .. })) || self.page.dialog().is_some()
+        !matches!(asked, Err(CallError::DeadlineExceeded { .. })) || self.has_dialog()
     }
 
     /// Makes a page that is about to be left let go, if it does not answer within `patience`: its script is ended and, if it

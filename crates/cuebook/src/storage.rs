@@ -18,7 +18,7 @@ use cuebook_cdp::protocol::browser_protocol::network::{
 };
 use cuebook_cdp::protocol::browser_protocol::storage::{GetCookiesParams, SetCookiesParams};
 use cuebook_cdp::{Browser, CallError, Delivery, Page, PageError, WaitUntil};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
@@ -139,11 +139,14 @@ impl StorageState {
     /// Reads a file. Blocks.
     pub(crate) fn read(path: &Path) -> Result<Self, StorageError> {
         let text = std::fs::read(path).map_err(|source| StorageError::File { path: path.to_owned(), source })?;
-        let state: Self = serde_json::from_slice(&text).map_err(|error| StorageError::Malformed {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-        })?;
+        let malformed = |line, column| StorageError::Malformed { path: path.to_owned(), line, column };
+        let at = |error: serde_json::Error| malformed(error.line(), error.column());
+        // A document of another kind would be a state without anything.
+        let members: BTreeMap<String, IgnoredAny> = serde_json::from_slice(&text).map_err(at)?;
+        if !["cookies", "origins"].iter().any(|name| members.contains_key(*name)) {
+            return Err(malformed(1, 1));
+        }
+        let state: Self = serde_json::from_slice(&text).map_err(at)?;
         for entry in &state.origins {
             let url = Url::parse(&entry.origin).ok();
             if !url.is_some_and(|url| url.has_host() && url.origin().ascii_serialization() == entry.origin) {
@@ -417,5 +420,26 @@ impl BrowserContext {
             page.session().call(params, until).await?;
         }
         Ok(meant.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_of_another_kind_is_no_storage_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            StorageState::read(&path).is_ok()
+        };
+        for text in ["{}", "[]", "{\"hello\": 1}", "{\"steps\": [], \"candidates\": {}}", "{\"cookies\": 1}", ""] {
+            assert!(!read(text), "{text}");
+        }
+        for text in ["{\"cookies\": []}", "{\"origins\": [], \"more\": 1}", "{\"cookies\": [], \"origins\": []}"] {
+            assert!(read(text), "{text}");
+        }
     }
 }

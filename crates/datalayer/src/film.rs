@@ -92,7 +92,10 @@ pub fn film(run: &Run, artifacts: &ArtifactStore, mut out: impl Write) -> Result
             None => LAST,
         })
         .collect();
-    write(&frames, &delays, (width, height), artifacts, &mut out)?;
+    let pictures = frames.iter().map(|(frame, _)| {
+        drawn(frame, (width, height), artifacts).ok_or_else(|| FilmError::Unreadable(frame.picture.path.clone()))
+    });
+    write(pictures, &delays, (width, height), &mut out)?;
     out.flush().map_err(FilmError::Write)?;
     Ok(Film { frames: frames.len(), width, height, duration_ms: delays.iter().sum() })
 }
@@ -129,27 +132,28 @@ fn frames_of<'a>(
     frames
 }
 
+/// Writes pictures of this size, each shown for as many milliseconds.
 fn write(
-    frames: &[(Frame<'_>, (u32, u32))],
+    pictures: impl Iterator<Item = Result<RgbImage, FilmError>>,
     delays: &[u64],
     (width, height): (u32, u32),
-    artifacts: &ArtifactStore,
     out: impl Write,
 ) -> Result<(), FilmError> {
     let failed = |error: png::EncodingError| FilmError::Write(error.into());
     let mut encoder = png::Encoder::new(out, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_animated(u32::try_from(frames.len()).unwrap_or(u32::MAX), 0).map_err(failed)?;
+    encoder.set_animated(u32::try_from(delays.len()).unwrap_or(u32::MAX), 0).map_err(failed)?;
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut former: Option<RgbImage> = None;
-    for ((frame, _), delay) in frames.iter().zip(delays) {
-        let now = drawn(frame, (width, height), artifacts)
-            .ok_or_else(|| FilmError::Unreadable(frame.picture.path.clone()))?;
+    for (now, delay) in pictures.zip(delays) {
+        let now = now?;
         let whole = (0, 0, width, height);
         let (x, y, wide, high) = former.as_ref().map_or(whole, |former| changed(former, &now));
         writer.set_frame_delay(u16::try_from(*delay).unwrap_or(u16::MAX), 1_000).map_err(failed)?;
         if former.is_some() {
+            // A size is checked against the position of the frame before.
+            writer.set_frame_position(0, 0).map_err(failed)?;
             writer.set_frame_dimension(wide, high).map_err(failed)?;
             writer.set_frame_position(x, y).map_err(failed)?;
         }
@@ -210,6 +214,21 @@ fn changed(former: &RgbImage, now: &RgbImage) -> (u32, u32, u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_frame_may_be_smaller_or_larger_than_the_one_before() {
+        let white = RgbImage::from_pixel(60, 40, Rgb([0xff; 3]));
+        let mut marked = white.clone();
+        outline(&mut marked, Rect { x: 30.0, y: 20.0, width: 8.0, height: 8.0 });
+        let black = RgbImage::from_pixel(60, 40, Rgb([0; 3]));
+        let all = [white.clone(), marked, black, white];
+        let mut out = Vec::new();
+        write(all.into_iter().map(Ok), &[100; 4], (60, 40), &mut out).unwrap();
+        let mut film = png::Decoder::new(std::io::Cursor::new(out)).read_info().unwrap();
+        let mut buffer = vec![0; film.output_buffer_size().unwrap()];
+        let sizes = (0..4).map(|_| film.next_frame(&mut buffer).map(|frame| (frame.width, frame.height)));
+        assert_eq!(sizes.collect::<Result<Vec<_>, _>>().unwrap(), [(60, 40), (14, 14), (60, 40), (60, 40)]);
+    }
 
     #[test]
     fn a_frame_has_what_differs_and_the_target_has_a_line_around_it() {

@@ -129,6 +129,8 @@ pub enum Finding {
     Candidate(CandidateId),
     /// No answer, and why.
     Refused(String),
+    /// No answer until the dialog is answered that holds the page.
+    DialogOpen,
 }
 
 // ----------------------------------------------------------------------------------------- planning

@@ -474,7 +474,7 @@ impl LivePageModeler {
     }
 }
 
-async fn next_dialog(events: &mut cuebook_cdp::PageEvents) -> Option<OpenDialog> {
+pub(crate) async fn next_dialog(events: &mut cuebook_cdp::PageEvents) -> Option<OpenDialog> {
     while let Some(event) = events.next().await {
         if let PageEvent::DialogOpening(dialog) = event {
             return Some(dialog);

@@ -155,7 +155,8 @@ pub enum ContextCall {
 impl ContextCall {
     /// Returns `true` if the current page has to answer.
     pub(crate) const fn asks_page(&self) -> bool {
-        matches!(self, Self::SaveState(_) | Self::Storage { .. } | Self::Emulate(_) | Self::Pdf(_))
+        use ContextCall as C;
+        matches!(self, C::SaveState(_) | C::Storage { .. } | C::Emulate(_) | C::Pdf(_) | C::Request(_))
     }
 
     /// Returns `true` if pages do not learn of it.

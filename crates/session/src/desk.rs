@@ -38,6 +38,8 @@ const ASKING: u64 = 3_000;
 const BEAT: Duration = Duration::from_millis(500);
 /// Budget of what changed.
 const CHANGES: TextOptions = TextOptions { budget: 1_500, text: 1_000, ..TextOptions::WHOLE };
+/// Why a page that waits for an answer is not asked.
+const DIALOG_OPEN: &str = "dialogOpen: a dialog holds the page; accept or dismiss it first";
 /// Members that name an element: of a step, or of an object in it.
 const NAMES: [(Option<&str>, &str); 6] = [
     (None, "targetRef"),
@@ -88,13 +90,21 @@ impl Desk {
             Ok(_) => {}
             Err(why) => return Answer::failed(why),
         }
-        if matches!(request.call, Call::NewTab(_))
+        // Where the last tab was closed, an address is opened in a new one.
+        let needs_tab = matches!(request.call, Call::Open(_)) && self.session.context().is_err();
+        if (needs_tab || matches!(request.call, Call::NewTab(_)))
             && let Err(error) = self.session.new_tab().await
         {
             return Answer::failed(format!("the tab cannot be opened: {error}"));
         }
         let hung = Interrupt::default();
-        let Ok(page) = self.session.context() else { return self.carry_out(request, interrupt, &hung).await };
+        let Ok(page) = self.session.context() else {
+            let mut answer = self.carry_out(request, interrupt, &hung).await;
+            if let Some(error) = answer.error.as_mut().filter(|_| !answer.is_browser_gone) {
+                error.push_str("; no tab is open: open an address");
+            }
+            return answer;
+        };
         if leaves(&request.call) {
             page.make_let_go(LEAVING).await;
         }
@@ -137,13 +147,23 @@ impl Desk {
             Call::Tabs => return self.name_tabs().await,
             Call::NewTab(Some(url)) => self.open(&url).await,
             Call::NewTab(None) => Answer { result: vec!["ok: a tab is open".to_owned()], ..Answer::default() },
-            Call::CloseTab(name) => self.close_tab(name).await,
+            Call::CloseTab(name) => {
+                let answer = self.close_tab(name).await;
+                if answer.error.is_none() && self.session.context().is_err() {
+                    self.tabs.close_all();
+                    return answer;
+                }
+                answer
+            }
             Call::Context(call) => {
                 let page = self.session.context().ok().filter(|_| call.asks_page());
-                if let Some(page) = page
-                    && !page.answers(SILENCE).await
-                {
-                    return Answer::default().hung(SILENCE);
+                if let Some(page) = page {
+                    if page.has_dialog() {
+                        return Answer::failed(DIALOG_OPEN);
+                    }
+                    if !page.answers(SILENCE).await {
+                        return Answer::default().hung(SILENCE);
+                    }
                 }
                 let files = Files::of(&self.session, request.is_confined);
                 return context::perform(&mut self.session, &files, call).await;
@@ -276,6 +296,10 @@ impl Desk {
         let Some(members) = plan.as_object_mut() else {
             return Answer::failed("a plan is an object with `steps`, or a list of steps");
         };
+        if members.contains_key("candidates") {
+            let how = "name elements in the steps, such as \"button \\\"Save\\\"\"; `cuebook exec` runs plans with candidates";
+            return Answer::failed(format!("a session takes no `candidates`: {how}"));
+        }
         members.entry("version").or_insert_with(|| json!("1.0"));
         let Some(Value::Array(steps)) = members.get_mut("steps") else {
             return Answer::failed("the plan has no list of `steps`");
@@ -328,6 +352,9 @@ impl Desk {
                 let name = ElementName::read(text).map_err(|why| format!("step {}: {why}", index + 1))?;
                 let id = match name {
                     ElementName::Id(id) => id,
+                    _ if self.session.context().is_ok_and(|page| page.has_dialog()) => {
+                        return Err(DIALOG_OPEN.to_owned());
+                    }
                     ElementName::Css(selector) => self.selected(&selector).await?,
                     described => {
                         let page = match &mut page {
@@ -443,7 +470,8 @@ impl Desk {
         // Those of a page that hangs are as they were last seen.
         let hangs = match self.session.context() {
             Ok(page) => self.tabs.has(self.session.page()) && !page.answers(LEAVING).await,
-            Err(_) => false,
+            // There is none to look at.
+            Err(_) => true,
         };
         if !hangs {
             match self.session.look(Scope::View).await {

@@ -56,6 +56,11 @@ impl Tabs {
         }
     }
 
+    /// The last one was closed.
+    pub(crate) fn close_all(&mut self) {
+        self.open.clear();
+    }
+
     pub(crate) fn has(&self, page: &PageId) -> bool {
         self.open.iter().any(|tab| tab.page == *page)
     }

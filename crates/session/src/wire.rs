@@ -117,6 +117,10 @@ fn misread(line: &[u8], error: serde_json::Error) -> io::Error {
 pub(crate) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
+    if line.len() as u64 > LINE {
+        let why = format!("a message of {} MiB is longer than the 16 MiB that a session takes", line.len() >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     to.write_all(&line).await?;
     to.flush().await
 }

@@ -8,6 +8,7 @@ use cuebook_datalayer::metrics::By;
 use cuebook_export::{Format, Redaction};
 use cuebook_grammar::report::ErrorCode;
 
+use super::SessionName;
 use super::values::{
     Price, Words, age, command_line, duration, factor, format, group_of_runs, price, redaction, share, size,
     test_id_attribute, webhook,
@@ -34,9 +35,11 @@ pub(crate) struct ReportArgs {
 
 #[derive(Args)]
 pub(crate) struct ViewArgs {
-    /// Directory of a run, or name of an open session [default: the session of the project folder]
+    /// Directory of a run, or name of an open session [default: the session of --session]
     #[arg(value_name = "RUN|SESSION")]
     pub(crate) run: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) name: SessionName,
     /// Port of the page [default: any that is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,

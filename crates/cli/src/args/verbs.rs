@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, FromArgMatches as _};
 use cuebook_decoding::read::ElementName;
 use cuebook_session::{Argument, Form, Tool, ToolSet, Verb};
@@ -159,7 +160,9 @@ pub(super) fn commands() -> impl Iterator<Item = clap::Command> {
         }
         if has_target(tool) {
             for (name, value, help) in DESCRIPTIONS {
-                command = command.arg(Arg::new(name).long(name).value_name(value).help(help));
+                let others = DESCRIPTIONS.iter().map(|(other, ..)| *other).filter(|other| *other != name);
+                let flag = Arg::new(name).long(name).value_name(value).help(help);
+                command = command.arg(flag.conflicts_with_all(others));
             }
             let name = Arg::new("name").long("name").value_name("NAME").help("Name of the element, with --role");
             command = command.arg(name.requires("role"));
@@ -238,6 +241,10 @@ pub(super) fn called(matches: &ArgMatches) -> Result<Option<VerbCall>, clap::Err
         return Err(clap::Error::raw(ErrorKind::TooManyValues, message));
     }
     let is_for_all = verb.name == "close" && matches.get_flag("all");
+    if is_for_all && matches.value_source("session") == Some(ValueSource::CommandLine) {
+        let message = "`close` ends all sessions with --all, or the one of --session, and not both\n";
+        return Err(clap::Error::raw(ErrorKind::ArgumentConflict, message));
+    }
     Ok(Some(VerbCall { name: SessionName::from_arg_matches(matches)?, tool: tool.name, arguments, is_for_all }))
 }
 
@@ -374,6 +381,19 @@ mod tests {
             (&["eval"], "eval"),
         ] {
             assert_eq!(in_our_words(words).unwrap()[1], verb, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for words in [
+            &["click", "--role", "button", "--name", "Go", "--css", "#n"][..],
+            &["click", "--label", "Agree", "--test-id", "agree"],
+            &["type", "--label", "Name", "--css", "#p", "zzz"],
+            &["close", "--all", "-s", "one"],
+        ] {
+            let error = typed(words).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ArgumentConflict, "{words:?}: {error}");
         }
     }
 

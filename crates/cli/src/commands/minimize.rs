@@ -106,7 +106,7 @@ async fn minimized(args: MinimizeArgs, output: Output) -> Result<Exit, Refusal> 
         let message = "the run did not end with a step that failed";
         return Err(Refusal::invalid(ErrorCode::InvalidPlan, message));
     };
-    let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential)?;
+    let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential, usize::MAX)?;
     let exchanges = if args.offline { Some(exchanges(&dir)?) } else { None };
     let mut options = args.options;
     let folder = std::mem::take(&mut options.session.out);

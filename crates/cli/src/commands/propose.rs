@@ -8,8 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +38,7 @@ use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json, print_text};
 use crate::ground;
 use crate::interrupt::Signals;
+use crate::new_file::NewFile;
 use crate::opening;
 use crate::progress::{self, counted};
 use crate::text::plain;
@@ -86,10 +85,8 @@ pub(crate) async fn run(args: ProposeArgs, output: Output) -> Exit {
 }
 
 async fn proposed(args: &ProposeArgs, output: Output) -> Result<(), Refusal> {
-    if let Some(path) = args.output.as_ref().filter(|path| path.exists()) {
-        let message = format!("{} exists; --output names another file", plain(&path.display().to_string()));
-        return Err(Refusal::unusable(ErrorCode::CannotWrite, message));
-    }
+    let place = |path| NewFile::at(path, false, "--output names another file");
+    let file = args.output.as_deref().map(place).transpose()?;
     let until = Instant::now() + args.time_limit;
     let policy = ground::policy(&args.policy, &[], Some(&args.url))?.only_reading();
     let mut signals = Signals::listen();
@@ -103,11 +100,8 @@ async fn proposed(args: &ProposeArgs, output: Output) -> Result<(), Refusal> {
         return Err(Refusal { result: RunResult::Failed, error });
     }
     let suite = written(&args.url, &found);
-    if let Some(path) = &args.output {
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        file.and_then(|mut file| file.write_all(suite.as_bytes())).map_err(|error| {
-            Refusal::unusable(ErrorCode::CannotWrite, format!("{}: {error}", plain(&path.display().to_string())))
-        })?;
+    if let Some(file) = file {
+        file.write(&suite)?;
     }
     if output.json {
         let names: Vec<&str> = found.cases.iter().map(|case| case.name.as_str()).collect();

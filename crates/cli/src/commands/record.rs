@@ -1,7 +1,5 @@
 //! `cuebook record`: what a person does in a browser, as a plan.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +21,7 @@ use crate::compose::digest_key;
 use crate::exit::{Exit, Output, Refusal, print_json};
 use crate::ground;
 use crate::interrupt::Signals;
+use crate::new_file::NewFile;
 use crate::progress::{counted, say};
 use crate::text::{plain, with_sources};
 
@@ -54,10 +53,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Exit {
 async fn recorded(mut args: RecordArgs, output: Output) -> Result<(), Refusal> {
     let shown = plain(&args.output.display().to_string());
     // Before anything is done that would be lost.
-    if !args.force && args.output.exists() {
-        let message = format!("{shown} exists; --force replaces it, and --output names another file");
-        return Err(Refusal::unusable(ErrorCode::CannotWrite, message));
-    }
+    let file = NewFile::at(&args.output, args.force, "--force replaces it, and --output names another file")?;
     let policy = ground::starting_at(Policy::default(), &args.url)?;
     args.browser.headed |= args.browser.cdp.is_none() && !args.headless;
     let mut signals = Signals::listen();
@@ -68,10 +64,7 @@ async fn recorded(mut args: RecordArgs, output: Output) -> Result<(), Refusal> {
     let recorded = done?;
     let plan = plan(&recorded, &args)?;
     let text = serde_json::to_string_pretty(&plan).map_err(|error| unreadable(&error))?;
-    let written = OpenOptions::new().write(true).create(true).truncate(true).create_new(!args.force).open(&args.output);
-    written
-        .and_then(|mut file| writeln!(file, "{text}"))
-        .map_err(|error| Refusal::unusable(ErrorCode::CannotWrite, format!("{shown}: {error}")))?;
+    file.write(&(text + "\n"))?;
     tell(&recorded, &plan, &shown, &args, output);
     Ok(())
 }

@@ -59,8 +59,9 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     let dir = RunDir::open(&args.run).map_err(|error| unreadable(&error))?;
     let recorded = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
     let pictures = ArtifactStore::new(&dir, None);
-    let mut recording =
-        recording(&recorded, &pictures, &args.credential)?.with_traffic(&dir).map_err(|error| unreadable(&error))?;
+    let mut recording = recording(&recorded, &pictures, &args.credential, usize::MAX)?
+        .with_traffic(&dir)
+        .map_err(|error| unreadable(&error))?;
     if let Some(url) = &args.url {
         recording = recording.starting_on(url);
     }
@@ -121,14 +122,15 @@ async fn replayed(args: ReplayArgs, output: Output) -> Result<Exit, Refusal> {
     })
 }
 
-/// Returns the recording of a run, in the viewport that it had.
+/// Returns the recording of at most `last` steps of a run, in the viewport that it had.
 pub(crate) fn recording(
     run: &Run,
     store: &ArtifactStore,
     credentials: &[(u32, CredentialRef)],
+    last: usize,
 ) -> Result<Recording, Refusal> {
     let credentials: BTreeMap<_, _> = credentials.iter().cloned().collect();
-    let mut recording = Recording::of(run, &credentials).map_err(|error| {
+    let mut recording = Recording::of_last(run, &credentials, last).map_err(|error| {
         Refusal::invalid(ErrorCode::InvalidPlan, format!("{}{}", with_sources(&error), hint(&error)))
     })?;
     if let Some(context) = &mut recording.plan.context {

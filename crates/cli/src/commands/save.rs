@@ -1,19 +1,20 @@
 //! `cuebook save`: what was done in a session, as a plan.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::Path;
 
 use cuebook_datalayer::{ArtifactStore, Run, RunDir};
 use cuebook_grammar::action::ActionKind;
-use cuebook_grammar::report::ErrorCode;
 
 use super::place::{not_open, place};
 use super::replay::{recording, unreadable};
 use crate::args::SaveArgs;
 use crate::exit::{Exit, Output, Refusal};
+use crate::new_file::NewFile;
 use crate::progress::{counted, say};
 use crate::text::plain;
+
+/// Steps that only look something up.
+const LOOKS: [ActionKind; 3] = [ActionKind::ResolveSelector, ActionKind::SearchPage, ActionKind::FindElements];
 
 pub(crate) fn run(args: &SaveArgs, output: Output) -> Exit {
     match saved(args) {
@@ -33,17 +34,11 @@ fn saved(args: &SaveArgs) -> Result<usize, Refusal> {
     let Some(entry) = registry.find(&name) else { return Err(not_open(&registry, &name)?) };
     let dir = RunDir::open(Path::new(&entry.log.unwrap_or_default())).map_err(|error| unreadable(&error))?;
     let mut run = Run::read(&dir.log_path()).map_err(|error| unreadable(&error))?;
-    // How a selector was looked up is no part of what was done.
-    run.steps.retain(|record| record.action.action.kind() != ActionKind::ResolveSelector);
-    let recording = recording(&run, &ArtifactStore::new(&dir, None), &args.credential)?;
-    let all = recording.plan.steps.len();
-    let first = args.last.map_or(0, |last| all.saturating_sub(usize::try_from(last).unwrap_or(usize::MAX)));
-    let plan = recording.keeping(&(first..all).collect::<Vec<_>>()).plan;
+    // How something was looked up is no part of what was done.
+    run.steps.retain(|record| !LOOKS.contains(&record.action.action.kind()));
+    let last = args.last.map_or(usize::MAX, |last| usize::try_from(last).unwrap_or(usize::MAX));
+    let plan = recording(&run, &ArtifactStore::new(&dir, None), &args.credential, last)?.plan;
     let text = serde_json::to_string_pretty(&plan).map_err(|error| unreadable(&error))?;
-    let written = OpenOptions::new().write(true).create_new(true).open(&args.plan);
-    written.and_then(|mut file| writeln!(file, "{text}")).map_err(|error| {
-        let shown = plain(&args.plan.display().to_string());
-        Refusal::unusable(ErrorCode::CannotWrite, format!("{shown}: {error}"))
-    })?;
+    NewFile::at(&args.plan, false, "name another file")?.write(&(text + "\n"))?;
     Ok(plan.steps.len())
 }

@@ -293,6 +293,10 @@ async fn spawn(registry: &Registry, name: &str, flags: &[std::ffi::OsString]) ->
 }
 
 fn gone(name: &str, error: &std::io::Error) -> Refusal {
+    // It was never sent.
+    if error.kind() == std::io::ErrorKind::InvalidInput {
+        return Refusal::invalid(ErrorCode::Usage, error.to_string());
+    }
     let why = format!("the session {name} ended meanwhile: {error}; the next command starts a new one");
     Refusal::unusable(ErrorCode::BrowserGone, why)
 }

@@ -7,7 +7,8 @@ use cuebook_grammar::report::ErrorCode;
 use cuebook_view::Questions;
 use serde_json::json;
 
-use crate::args::ViewArgs;
+use super::place::{not_open, place};
+use crate::args::{SessionName, ViewArgs};
 use crate::exit::{Exit, Output, Refusal, print_text};
 use crate::interrupt::Signals;
 use crate::progress::say;
@@ -22,7 +23,10 @@ pub(crate) async fn run(args: ViewArgs, output: Output) -> Exit {
 }
 
 async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
-    let dir = named(args.run.as_deref())?;
+    let dir = match &args.run {
+        Some(run) => named(run)?,
+        None => session(&args.name)?,
+    };
     let mut signals = Signals::listen();
     let view = serve(&dir, args.port, Questions::default()).await?;
     if output.json {
@@ -43,9 +47,8 @@ async fn shown(args: &ViewArgs, output: Output) -> Result<(), Refusal> {
 }
 
 /// The run that is meant: a folder, or the log of an open session with its name.
-fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
+fn named(run: &Path) -> Result<RunDir, Refusal> {
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
-    let Some(run) = run else { return session(None) };
     let dir = RunDir::open(run).ok();
     if let Some(dir) = dir.as_ref().filter(|dir| dir.log_path().is_file()) {
         return Ok(dir.clone());
@@ -59,21 +62,22 @@ fn named(run: Option<&Path>) -> Result<RunDir, Refusal> {
             }
             None => Err(refused(format!("{shown} has no log.jsonl: name the directory of a run"))),
         },
-        None => session(Some(&run.to_string_lossy())),
+        None => session(&SessionName { session: Some(run.to_string_lossy().into_owned()) }).map_err(|refusal| {
+            let is_missing = refusal.error.code == ErrorCode::Usage;
+            if is_missing {
+                refused(format!("{shown} is neither the directory of a run nor an open session"))
+            } else {
+                refusal
+            }
+        }),
     }
 }
 
-/// The run of an open session: of this name, or of the project.
-fn session(name: Option<&str>) -> Result<RunDir, Refusal> {
-    let place = crate::args::SessionName { session: name.map(str::to_owned) };
-    let (registry, found) = super::place::place(&place)?;
+/// The run of an open session.
+fn session(name: &SessionName) -> Result<RunDir, Refusal> {
+    let (registry, found) = place(name)?;
+    let Some(entry) = registry.find(&found) else { return Err(not_open(&registry, &found)?) };
     let refused = |why: String| Refusal::invalid(ErrorCode::Unreadable, why);
-    let entry = registry.find(&found).ok_or_else(|| match name {
-        Some(name) => refused(format!("{} is neither the directory of a run nor an open session", plain(name))),
-        None => {
-            refused(format!("the project has no open session ({found}): name the directory of a run, or a session"))
-        }
-    })?;
     let log = entry.log.ok_or_else(|| refused(format!("the session {found} keeps no log")))?;
     RunDir::open(Path::new(&log)).map_err(|error| super::replay::unreadable(&error))
 }

@@ -123,6 +123,14 @@ impl Recording {
     /// # Errors
     /// [`DataError::Unreplayable`]
     pub fn of(run: &Run, credentials: &BTreeMap<u32, CredentialRef>) -> Result<Self, DataError> {
+        Self::of_last(run, credentials, usize::MAX)
+    }
+
+    /// The same of the last steps, at most `last`; `credentials` and errors count the steps of the whole run.
+    ///
+    /// # Errors
+    /// [`DataError::Unreplayable`], of these steps alone.
+    pub fn of_last(run: &Run, credentials: &BTreeMap<u32, CredentialRef>, last: usize) -> Result<Self, DataError> {
         let header = run.header.as_ref();
         let url = header.and_then(|header| header.url.clone());
         let mut names = Names::default();
@@ -131,8 +139,12 @@ impl Recording {
         let opening = run.steps.iter().rev().find(|record| is_opening(record));
         let mut traces: Vec<StepTrace> = opening.and_then(|record| StepTrace::of(0, record)).into_iter().collect();
         let failed = failed_step(run);
-        for (_, record) in run.steps.iter().enumerate().filter(|(at, record)| is_kept(*at, record, failed)) {
-            let number = u32::try_from(steps.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let kept = run.steps.iter().enumerate().filter(|(at, record)| is_kept(*at, record, failed));
+        let kept: Vec<&StepRecord> = kept.map(|(_, record)| record).collect();
+        let first = kept.len().saturating_sub(last);
+        let number_of = |at: usize| u32::try_from(at).unwrap_or(u32::MAX).saturating_add(1);
+        for (at, record) in kept.iter().enumerate().skip(first) {
+            let number = number_of(at);
             let refuse = |why| DataError::Unreplayable { step: Some(number), what: in_words::step(record), why };
             if steps.len() >= MAX_STEPS {
                 return Err(refuse(Unreplayable::TooLong));
@@ -149,10 +161,10 @@ impl Recording {
             let credential = credentials.get(&number);
             let mut step = replayable(record, credential).map_err(refuse)?;
             step.retarget(&|target| renamed.get(target).cloned().unwrap_or_else(|| target.clone()));
+            traces.extend(StepTrace::of(number_of(steps.len()), record));
             steps.push(step);
-            traces.extend(StepTrace::of(number, record));
         }
-        let beyond = |number: u32| usize::try_from(number).map_or(true, |number| number == 0 || number > steps.len());
+        let beyond = |number: u32| usize::try_from(number).map_or(true, |number| number == 0 || number > kept.len());
         if let Some(number) = credentials.keys().copied().find(|number| beyond(*number)) {
             let why = Unreplayable::NeedsNone;
             return Err(DataError::Unreplayable { step: Some(number), what: String::new(), why });
@@ -164,7 +176,7 @@ impl Recording {
         let task = header.and_then(|header| header.task.as_deref()).map(LongText::cut);
         // A session starts nowhere: whoever held it named the addresses, and so does its plan.
         let is_session = header.is_some_and(|header| header.command == "session");
-        let allowed_domains = is_session.then(|| opened(&steps)).filter(|origins| !origins.is_empty());
+        let allowed_domains = is_session.then(|| opened(&kept)).filter(|origins| !origins.is_empty());
         let plan = PlanDraft {
             candidates: names.declared,
             context: Some(PlanContext { task, allowed_domains, ..PlanContext::default() }),
@@ -440,8 +452,8 @@ fn of_element(element: &ElementFacts) -> Vec<Locator> {
 }
 
 /// The origins of the addresses that steps open, each once.
-fn opened(steps: &[Step]) -> Vec<ShortText> {
-    let urls = steps.iter().filter_map(|step| match &step.action {
+fn opened(records: &[&StepRecord]) -> Vec<ShortText> {
+    let urls = records.iter().filter_map(|record| match &record.action.action {
         Action::Navigate(navigate) => Url::parse(&navigate.url).ok(),
         _ => None,
     });

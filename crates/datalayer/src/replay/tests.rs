@@ -147,6 +147,10 @@ fn what_was_kept_secret_is_replaced_or_refused() {
             other => panic!("{other}"),
         };
     assert_eq!(refused(&[]), Unreplayable::Text);
+    let longer = log(START, &[step(0, &typed, &field), step(1, &click("c1"), &button("c1", "Log in", "#go"))], "ok");
+    let last = Recording::of_last(&longer, &BTreeMap::new(), 1).unwrap().plan;
+    assert_eq!((last.steps.len(), last.candidates.len()), (1, 1), "what is left out asks for no secret");
+    assert!(Recording::of_last(&longer, &BTreeMap::new(), 2).is_err());
     assert_eq!(refused(&[(1, name.clone()), (2, name.clone())]), Unreplayable::NeedsNone);
     let recording = Recording::of(&run, &BTreeMap::from([(1, name.clone())])).unwrap();
     let step = &recording.plan.steps[0];

@@ -10,10 +10,27 @@ use serde_json::Value;
 
 use super::{find_elements, resolve_selector, search_page};
 use crate::error::ModelError;
-use crate::modeler::LivePageModeler;
+use crate::modeler::{LivePageModeler, next_dialog};
 use crate::read::read;
 
 pub(crate) async fn explore(
+    modeler: &mut LivePageModeler,
+    page: &PageId,
+    query: &Query,
+    until: Instant,
+) -> Result<Finding, ModelError> {
+    let wire = modeler.page(page)?;
+    let mut events = wire.events();
+    if wire.dialog().is_some() && !matches!(query, Query::Snapshot(_)) {
+        return Ok(Finding::DialogOpen);
+    }
+    tokio::select! {
+        found = answer(modeler, page, query, until) => found,
+        Some(_) = next_dialog(&mut events) => Ok(Finding::DialogOpen),
+    }
+}
+
+async fn answer(
     modeler: &mut LivePageModeler,
     page: &PageId,
     query: &Query,

@@ -186,6 +186,11 @@ impl<S: Seams> Controller<S> {
                     Finding::Refused(why) => {
                         StepOutcome::Failed(Box::new(StepFailure::new(Stage::Act, Cause::InvalidArgument, why)))
                     }
+                    Finding::DialogOpen => StepOutcome::Failed(Box::new(StepFailure::new(
+                        Stage::Resolve,
+                        Cause::DialogOpen,
+                        "a dialog is open; accept or dismiss it",
+                    ))),
                 })
             }
             Owner::Handler => {
