@@ -2,8 +2,11 @@
 //!
 //! Invariants:
 //! - Letters and digits, in their order, are what was entered. Case, blanks and separators are how it is written.
+//! - What was entered on a line of its own is not run together with the line before.
 //! - Brackets and quotes that were entered are not doubled.
 //! - A number that became another number is another entry, even if its digits are the same: `12.50` is not `1250`.
+
+use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -31,7 +34,10 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     if essence.is_empty() {
         return without_blanks(wanted) == without_blanks(seen);
     }
-    essence == self::essence(seen) && !PAIRED.iter().any(|sign| is_added(*sign, wanted, seen))
+    let breaks = starts(wanted, |letter| letter == '\n');
+    essence == self::essence(seen)
+        && breaks.is_subset(&starts(seen, char::is_whitespace))
+        && !PAIRED.iter().any(|sign| is_added(*sign, wanted, seen))
 }
 
 /// Signs that an editor may close by itself, and that are typed once more then.
@@ -53,6 +59,23 @@ pub fn continues_entry(wanted: &str, seen: &str) -> bool {
 /// Letters and digits, without case and accents of form.
 fn essence(text: &str) -> String {
     text.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Where new words or lines begin after such a sign: each by the number of letters and digits before it.
+fn starts(text: &str, is_apart: impl Fn(char) -> bool) -> BTreeSet<usize> {
+    let mut count = 0;
+    let mut starts = BTreeSet::new();
+    for letter in text.nfkc() {
+        if is_apart(letter) {
+            starts.insert(count);
+        } else if letter.is_alphanumeric() {
+            count += letter.to_lowercase().count();
+        }
+    }
+    // What begins or ends the whole is no matter.
+    starts.remove(&0);
+    starts.remove(&count);
+    starts
 }
 
 fn without_blanks(text: &str) -> String {
@@ -124,6 +147,7 @@ mod tests {
             ("4242424242424242", "4242 4242 4242 4242"),
             ("ab12", "AB-12"),
             ("first\nsecond", "first\n\nsecond"),
+            ("One\n\n2.", "one 2"),
             ("## Notes", "Notes"),
             ("5", "5.00"),
             ("1250", "1,250.00"),
@@ -156,6 +180,7 @@ mod tests {
             ("Ann", ""),
             ("!?", "!"),
             ("1", "1e5"),
+            ("One\nTwo", "OneTwo"),
             ("say(\"hi\")", "say(\"hi\")\"\")"),
         ];
         for (wanted, seen) in other {

@@ -34,8 +34,6 @@ use crate::script::{Caret, Field, FieldKind, Focused, GestureReport, Holding, Ne
 use crate::stage::Target;
 use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
-/// Time in which an editor places the caret in a line that was begun: it reads the change in a task of its own.
-const NEW_LINE: Duration = Duration::from_millis(30);
 /// The most characters that are typed one by one; longer texts are inserted.
 const TYPED: usize = 400;
 
@@ -295,8 +293,11 @@ impl StepRun<'_> {
             // The next key is sent only once this one has arrived: with a dialog, or a page that hangs, the rest of the
             // text would be delivered later.
             self.all_of(calls).await?;
-            let is_new_line = character == '\n' && matches!(entry.field.kind, FieldKind::Rich);
-            if let Some(delay) = delay.or_else(|| is_new_line.then_some(NEW_LINE)) {
+            if character == '\n' && matches!(entry.field.kind, FieldKind::Rich) {
+                let begun = self.ask::<bool>(&entry.ready.world, "(cb) => cb.act.beginLine()", &[], Stage::Act).await;
+                unless_gone(begun)?;
+            }
+            if let Some(delay) = delay {
                 self.pause(Stage::Act, delay).await?;
             }
         }

@@ -164,6 +164,26 @@ const caretOf = (field) => {
   if (!isAll && hasSelection(field)) return null;
   return { before: isAll ? "" : held, behind: "", isPlain: false };
 };
+/**
+ * After a line break in an editor: one that makes paragraphs of it leaves the caret where it was, at the end of the line
+ * before. It goes to the line that was begun.
+ */
+act.beginLine = () => {
+  const selection = getSelection();
+  if (!selection?.isCollapsed || !selection.rangeCount) return false;
+  const caret = selection.getRangeAt(0).cloneRange();
+  const beside = (direction) => {
+    selection.modify("extend", direction, "character");
+    const text = String(selection);
+    selection.removeAllRanges();
+    selection.addRange(caret);
+    return text;
+  };
+  const [before, behind] = [beside("backward"), beside("forward")];
+  const isLeft = before !== "" && !before.includes("\n") && behind.includes("\n");
+  if (isLeft) selection.modify("move", "forward", "character");
+  return isLeft;
+};
 act.selectText = (id) => {
   const target = element(id);
   if (!target || isLate()) return false;

@@ -160,7 +160,7 @@ const acceptSoon = (type) => {
   const held = type === "click" || (now.activates && !now.typing) ? heldNow() : null;
   const again = () => {
     if (gesture === now) accept();
-    if (watch && held !== null && heldNow() !== held) watch.noteHeld();
+    if (watch && held !== null && heldNow() !== held) watch.noteAnswer();
   };
   let isOver = false;
   // Behind what the listeners put off until another task, and before their timers, however late this process is.
@@ -326,7 +326,10 @@ act.isFrameAt = (x, y) => {
 const POPPED =
   "dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=tree], [role=grid], [popover]";
 const isAnswer = (origin) => {
-  if (isOverField(origin)) return true;
+  if (isOverField(origin)) {
+    watching?.noteAnswer();
+    return true;
+  }
   const isNew = (found) => matches(found, POPPED) && !gesture.shown.has(found);
   for (let up = origin; up; up = cb.parentOf(up)) if (isNew(up)) return true;
   // The backdrop of what opened lies over the target, too.

@@ -129,8 +129,8 @@ const startWatch = (spec) => {
     main: spec.main ? element(spec.main) : null,
     /** What the step is about: its target, else what has the focus, such as the field that keys go to. */
     held: spec.main ? element(spec.main) : activeElement(),
-    /** What was entered before is another value since the gesture activated something. */
-    changesHeld: false,
+    /** The page is known to have answered, though no node changed. */
+    isAnswered: false,
     state: null,
     url: location.href,
     title: titleOf(document),
@@ -184,7 +184,7 @@ const startWatch = (spec) => {
       watch.summary.hasEffect() ||
       moved ||
       (focused !== null && !focused.isGiven) ||
-      watch.changesHeld ||
+      watch.isAnswered ||
       stateOf(watch.held) !== watch.state ||
       location.href !== watch.url ||
       titleOf(document) !== watch.title
@@ -205,8 +205,8 @@ const startWatch = (spec) => {
       }, rest);
     if (!watch.reported && watch.hasEffect()) wake();
   };
-  watch.noteHeld = () => {
-    watch.changesHeld = true;
+  watch.noteAnswer = () => {
+    watch.isAnswered = true;
     changed();
   };
   const observe = (root) =>

@@ -221,7 +221,10 @@ const textWritten = (editor) => {
   for (const drawn of queryAll(editor, "[contenteditable=false]")) {
     const { position, pointerEvents } = styleOf(drawn);
     if (position !== "absolute" || pointerEvents !== "none" || namespace(drawn) !== XHTML) continue;
-    text = text.replace((innerText(drawn) ?? "").replace(/\ufeff/g, ""), "");
+    const words = (innerText(drawn) ?? "").replace(/\ufeff/g, "");
+    // It is a box of its own, on lines of its own.
+    const lines = [`\n${words}\n`, `${words}\n`, `\n${words}`, words].find((one) => text.includes(one));
+    if (lines) text = text.replace(lines, "");
     if (!text.trim()) return "";
   }
   return text;
