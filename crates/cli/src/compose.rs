@@ -433,9 +433,13 @@ pub(crate) async fn perform(
     {
         lost = Some(format!("a download cannot be copied to {}: {error}", plain(&into.display().to_string())));
     }
-    if let Some(lost) = lost.filter(|_| report.result == RunResult::Ok) {
-        report.result = RunResult::Error;
-        report.error = Some(RunError::new(ErrorCode::CannotWrite, lost));
+    match lost {
+        Some(lost) if report.result == RunResult::Ok => {
+            report.result = RunResult::Error;
+            report.error = Some(RunError::new(ErrorCode::CannotWrite, lost));
+        }
+        Some(lost) => progress::say(&format!("note: {lost}")),
+        None => {}
     }
     drop(agent);
     if let Some(egress) = tab.egress().filter(|_| !output.quiet) {

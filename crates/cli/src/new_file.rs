@@ -33,7 +33,7 @@ impl NewFile {
         Ok(Self { file, path: path.to_owned(), replaces })
     }
 
-    /// Writes its text.
+    /// Writes its text, and gives the file its name.
     pub(crate) fn write(mut self, text: &str) -> Result<(), Refusal> {
         self.file.write_all(text.as_bytes()).map_err(|error| refusal(&self.path, &error))?;
         let kept = if self.replaces { self.file.persist(&self.path) } else { self.file.persist_noclobber(&self.path) };

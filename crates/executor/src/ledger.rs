@@ -191,7 +191,10 @@ impl StepRun<'_> {
         }
         let action = self.step.action().clone();
         // A press that did nothing used nothing up; what it makes of the values themselves is something. A script of the plan may set values without an effect that shows.
-        let is_answered = self.events().any_effect == Some(true) || matches!(action, Action::Evaluate(_));
+        // So may an answer of the server.
+        let is_answered = self.events().any_effect == Some(true)
+            || !self.seen.traffic.effects().is_empty()
+            || matches!(action, Action::Evaluate(_));
         if presses(&action) && is_answered {
             let readings = self.readings().await?;
             readings.pressed(self.ledger);

@@ -25,7 +25,7 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     if wanted == seen {
         return true;
     }
-    if let Some(number) = plain_number(wanted)
+    if let Some(number) = plain_number(wanted).or_else(|| grouped_number(wanted))
         && let Some(read) = readings(seen)
     {
         return read.into_iter().any(|one| one == number);
@@ -101,6 +101,13 @@ fn plain_number(text: &str) -> Option<Number> {
     is_number.then(|| number(is_negative, whole, part))
 }
 
+/// `text` as a number, if it has both signs of an amount, which leaves no doubt: `1,234.50`.
+fn grouped_number(text: &str) -> Option<Number> {
+    let has_both = text.contains('.') && text.contains(',');
+    let mut read = readings(text.trim()).filter(|_| has_both)?;
+    read.pop().filter(|_| read.is_empty())
+}
+
 /// Returns the possible readings of a written amount: one where its signs leave no doubt, otherwise one for each
 /// possibility. `None` if the text is not written as an amount, such as a telephone number or a word.
 fn readings(text: &str) -> Option<Vec<Number>> {
@@ -152,6 +159,8 @@ mod tests {
             ("5", "5.00"),
             ("1250", "1,250.00"),
             ("12.50", "12,50 €"),
+            ("1,234.50", "1234.5"),
+            ("1.234,50 €", "1,234.5"),
             ("1234567.5", "1.234.567,50"),
             ("-3", "−3"),
             ("0042", "0042"),
@@ -171,6 +180,7 @@ mod tests {
             ("25", "225"),
             ("12.50", "1,250.00"),
             ("12.50", "1250"),
+            ("1,234.50", "123450"),
             ("1.5", "15"),
             ("-3", "3"),
             ("0042", "42"),

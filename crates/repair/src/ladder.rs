@@ -400,6 +400,7 @@ const CLOSES: &[&str] = &[
     "maybe later",
     "later",
     "skip",
+    "skip for now",
     "got it",
     "hide",
     "schließen",
@@ -409,36 +410,23 @@ const CLOSES: &[&str] = &[
     "cancel",
 ];
 
-/// Words for what a control closes that is only in the way. Others name what belongs to the page: a ticket, a ride.
+/// Words for what a control closes that is only in the way. Others name what belongs to the page: a ticket, an alert.
 const COVERS: &[&str] = &[
-    "a",
     "ad",
     "advertisement",
-    "alert",
-    "and",
     "announcement",
     "banner",
-    "box",
-    "chat",
-    "cookie",
     "cookies",
     "dialog",
-    "for",
-    "help",
     "hint",
     "intro",
     "introduction",
-    "it",
     "lightbox",
     "menu",
-    "message",
     "modal",
-    "navigation",
     "newsletter",
     "notice",
     "notification",
-    "now",
-    "offer",
     "onboarding",
     "overlay",
     "panel",
@@ -448,20 +436,17 @@ const COVERS: &[&str] = &[
     "promo",
     "promotion",
     "sidebar",
-    "survey",
-    "the",
-    "this",
     "tip",
     "tips",
     "toast",
     "tooltip",
     "tour",
     "tutorial",
-    "video",
-    "welcome",
     "window",
     "×",
 ];
+/// Words of such names that say nothing themselves.
+const FILLERS: [&str; 4] = ["a", "cookie", "the", "this"];
 
 /// Names of controls that refuse cookies. Elsewhere they may refuse an offer or a request, so they count only on a page
 /// that asks about cookies.
@@ -551,14 +536,17 @@ fn may_dismiss(candidate: &Candidate) -> bool {
 
 fn dismiss_rank(name: &str, cover: &str) -> Option<usize> {
     let name = name.trim().to_lowercase();
-    let cover = cover.to_lowercase();
+    // What it is called, and not its id and class.
+    let cover = cover.split('"').nth(1).unwrap_or_default().to_lowercase();
     let is_of_cover =
         |word: &str| COVERS.contains(&word) || cover.split(|c: char| !c.is_alphanumeric()).any(|it| it == word);
     let exact = CLOSES.iter().position(|word| name == *word);
     exact.or_else(|| {
         let starts = CLOSES.iter().position(|word| {
             let what = name.strip_prefix(word).filter(|what| word.len() > 1 && what.starts_with(' '));
-            what.is_some_and(|what| what.split_whitespace().all(is_of_cover))
+            let mut words =
+                what.unwrap_or_default().split_whitespace().filter(|word| !FILLERS.contains(word)).peekable();
+            words.peek().is_some() && words.all(is_of_cover)
         });
         starts.map(|position| CLOSES.len() + position)
     })
@@ -700,6 +688,7 @@ mod tests {
             ("Dismiss notification ×", true),
             ("Close spring sale", true),
             ("Close ticket", false),
+            ("Close this", false),
             ("Cancel ride", false),
             ("Hide post", false),
         ] {

@@ -126,7 +126,7 @@ impl Recording {
         Self::of_last(run, credentials, usize::MAX)
     }
 
-    /// The same of the last steps, at most `last`; `credentials` and errors count the steps of the whole run.
+    /// At most the `last` steps of [`of`](Self::of). `credentials` and errors count the steps of the whole run.
     ///
     /// # Errors
     /// [`DataError::Unreplayable`], of these steps alone.
