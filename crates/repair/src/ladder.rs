@@ -552,11 +552,14 @@ fn dismiss_rank(name: &str, cover: &str) -> Option<usize> {
     })
 }
 
-/// Returns `true` if a field in the cover holds something: what was entered there would be thrown away.
+/// Returns `true` if a field of the cover holds something: what was entered there would be thrown away. Fields that it
+/// covers are in its box, too.
 fn holds_input(case: &RepairCase<'_>, observation: &Observation) -> bool {
     let Some(cover) = &case.failure.facts.cover else { return false };
     observation.candidates.iter().any(|candidate| {
         matches!(candidate.role, Role::TextBox | Role::SearchBox | Role::SpinButton)
+            && candidate.frame == 0
+            && candidate.occlusion.is_none()
             && candidate.rect.is_some_and(|rect| rect.share_within(cover) > 0.5)
             && candidate.value.as_ref().is_some_and(|value| value.clear() != Some(""))
     })
@@ -705,6 +708,8 @@ mod tests {
             assert_eq!(repair(&page), closes, "{name}");
             page.candidates[2].value = Some(FactText::Clear("half a reply".to_owned()));
             assert!(!repair(&page), "{name}: what was entered would be lost");
+            page.candidates[2].occlusion = Some(Occlusion { ratio: 1.0, by: "dialog".to_owned() });
+            assert_eq!(repair(&page), closes, "{name}: the field is below it");
         }
     }
 
