@@ -165,8 +165,8 @@ const caretOf = (field) => {
   return { before: isAll ? "" : held, behind: "", isPlain: false };
 };
 /**
- * After a line break in an editor: one that makes paragraphs of it leaves the caret where it was, at the end of the line
- * before. It goes to the line that was begun.
+ * After a line break in an editor: one that makes paragraphs of it leaves the caret where it was, at the end of the
+ * line before. It goes to the line that was begun.
  */
 act.beginLine = () => {
   const selection = getSelection();

@@ -29,8 +29,11 @@ export const tests = {
     same([line.text, line.up.text, line.up.up], ["d", "a", null]);
   },
   "the heading above an element is the last one before it, also in shadow trees"() {
-    const above = (element) => meaningOf(element).labels.filter(([kind]) => kind === "after heading").map(([, text]) => text);
-    const page = first(`<div><b>0</b><h2>A</h2><b>1</b><p><b>2</b></p><section><h3>C</h3></section><h2>B</h2><b>3</b></div>`);
+    const isHeading = ([kind]) => kind === "after heading";
+    const above = (element) => meaningOf(element).labels.filter(isHeading).map(([, text]) => text);
+    const page = first(
+      "<div><b>0</b><h2>A</h2><b>1</b><p><b>2</b></p><section><h3>C</h3></section><h2>B</h2><b>3</b></div>",
+    );
     same(Array.from(page.querySelectorAll("b"), above), [[], ["A"], ["A"], ["B"]]);
     const host = first("<div><h2 slot=second>Light</h2><b>4</b></div>");
     host.attachShadow({ mode: "open" }).innerHTML = "<h2>Shadow</h2><slot></slot><slot name=second></slot><i>5</i>";
