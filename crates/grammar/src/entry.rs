@@ -104,7 +104,9 @@ fn plain_number(text: &str) -> Option<Number> {
 /// `text` as a number, if it has both signs of an amount, which leaves no doubt: `1,234.50`.
 fn grouped_number(text: &str) -> Option<Number> {
     let has_both = text.contains('.') && text.contains(',');
-    let mut read = readings(text.trim()).filter(|_| has_both)?;
+    let (whole, _) = text.rsplit_once(['.', ',']).filter(|_| has_both)?;
+    // Others are two numbers: a place on a map.
+    let mut read = readings(text.trim()).filter(|_| whole.split(['.', ',']).skip(1).all(|group| group.len() == 3))?;
     read.pop().filter(|_| read.is_empty())
 }
 
@@ -160,6 +162,7 @@ mod tests {
             ("1250", "1,250.00"),
             ("12.50", "12,50 €"),
             ("1,234.50", "1234.5"),
+            ("10.5,20", "10.5, 20"),
             ("1.234,50 €", "1,234.5"),
             ("1234567.5", "1.234.567,50"),
             ("-3", "−3"),
