@@ -291,9 +291,7 @@ impl Executor for LiveExecutor {
             Err(Stop::Failed(failure)) => return Ok(StepOutcome::Failed(failure)),
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Dialog | Stop::Closed) => {
-                let failure =
-                    StepFailure::new(Stage::Resolve, Cause::DialogOpen, "a dialog is open; accept or dismiss it");
-                return Ok(StepOutcome::Failed(Box::new(failure)));
+                return Ok(StepOutcome::Failed(Box::new(StepFailure::dialog_open())));
             }
         };
         let tab = probe.page().clone();

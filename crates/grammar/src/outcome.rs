@@ -596,6 +596,12 @@ impl StepFailure {
     pub fn new(stage: Stage, cause: Cause, message: impl Into<String>) -> Self {
         Self { stage, cause, message: message.into(), facts: FailureFacts::default(), evidence: Evidence::default() }
     }
+
+    /// A dialog holds the page before its target is looked for.
+    #[must_use]
+    pub fn dialog_open() -> Self {
+        Self::new(Stage::Resolve, Cause::DialogOpen, "a dialog is open; accept or dismiss it")
+    }
 }
 
 /// The outcome of a step. An `Err` instead means that the machinery broke.

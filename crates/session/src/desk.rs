@@ -147,14 +147,11 @@ impl Desk {
             Call::Tabs => return self.name_tabs().await,
             Call::NewTab(Some(url)) => self.open(&url).await,
             Call::NewTab(None) => Answer { result: vec!["ok: a tab is open".to_owned()], ..Answer::default() },
-            Call::CloseTab(name) => {
-                let answer = self.close_tab(name).await;
-                if answer.error.is_none() && self.session.context().is_err() {
-                    self.tabs.close_all();
-                    return answer;
-                }
-                answer
-            }
+            Call::CloseTab(name) => match self.close_tab(name).await {
+                // No page is left to show.
+                answer if answer.error.is_none() && self.session.context().is_err() => return answer,
+                answer => answer,
+            },
             Call::Context(call) => {
                 let page = self.session.context().ok().filter(|_| call.asks_page());
                 if let Some(page) = page {
@@ -498,6 +495,9 @@ impl Desk {
         };
         if closed != former {
             self.session.turn_to(former);
+        }
+        if answer.error.is_none() && self.session.context().is_err() {
+            self.tabs.close_all();
         }
         answer
     }

@@ -186,11 +186,7 @@ impl<S: Seams> Controller<S> {
                     Finding::Refused(why) => {
                         StepOutcome::Failed(Box::new(StepFailure::new(Stage::Act, Cause::InvalidArgument, why)))
                     }
-                    Finding::DialogOpen => StepOutcome::Failed(Box::new(StepFailure::new(
-                        Stage::Resolve,
-                        Cause::DialogOpen,
-                        "a dialog is open; accept or dismiss it",
-                    ))),
+                    Finding::DialogOpen => StepOutcome::Failed(Box::new(StepFailure::dialog_open())),
                 })
             }
             Owner::Handler => {
