@@ -167,11 +167,23 @@ fn a_name_is_read_in_every_way_that_a_person_may() {
         "delete.all",
         "De1ete",
         "D3LETE",
+        "ユーザーをBANする",
     ] {
         assert_eq!(said("button", name), RiskClass::Destructive, "{name}");
     }
-    for name in ["i18n", "H264", "iPhone 15", "PayPal", "Model_S", "v1.0", "De l'usine", "Undo_delete", "clearFilters"]
-    {
+    for name in [
+        "i18n",
+        "H264",
+        "iPhone 15",
+        "PayPal",
+        "Model_S",
+        "v1.0",
+        "De l'usine",
+        "Undo_delete",
+        "clearFilters",
+        "Bank account",
+        "Urban",
+    ] {
         assert_eq!(said("button", name), RiskClass::Write, "{name}");
     }
     assert_eq!(said("button", "Pub1ish"), RiskClass::Send, "a one is an `l` or an `i`");

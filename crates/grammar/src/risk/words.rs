@@ -1,15 +1,15 @@
 //! The lexicon of consequences: which words of a control's name say that it costs, sends or destroys something, and
 //! which say that it does not.
 //!
-//! One data file, `words.json`, holds the words of 28 languages. All of them are used together, because the language of
-//! a control is unknown. Texts are compared after NFKC, lower case, removal of what is invisible and of accents. A name in
-//! which nothing was found is compared again in the other ways to read it: `deleteAll` as two words, `De lete` as one,
+//! One data file, `words.json`, holds the words of 28 languages, as they are compared: the texts of pages are compared
+//! after NFKC, lower case, removal of what is invisible and of accents. All languages are used together, because that of
+//! a control is unknown. A name in which nothing was found is compared again in the other ways to read it: `deleteAll` as two words, `De lete` as one,
 //! `De1ete` with the letters that its digits look like, and by its confusables skeleton (UTS 39).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -20,8 +20,19 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::RiskClass;
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&normalised));
-static SKELETONS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&|text| skeleton(&normalised(text))));
+/// The words of each language by their meaning, between blanks.
+type Words = HashMap<String, HashMap<Member, String>>;
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| serde_json::from_str(include_str!("words.json")).unwrap_or_default());
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(&WORDS));
+static SKELETONS: LazyLock<Lexicon> = LazyLock::new(|| {
+    static ALIKE: LazyLock<Words> = LazyLock::new(|| {
+        let mut words = WORDS.clone();
+        words.values_mut().flat_map(HashMap::values_mut).for_each(|texts| *texts = skeleton(texts));
+        words
+    });
+    Lexicon::new(&ALIKE)
+});
 
 /// The class that the words of a name, or of a sentence, stand for; `None` where they stand for none.
 pub(super) fn class_of(text: &str) -> Option<RiskClass> {
@@ -145,19 +156,19 @@ impl Member {
 }
 
 /// How one word is compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Pattern {
-    Equals(String),
-    Begins(String),
-    Contains(String),
+    Equals(&'static str),
+    Begins(&'static str),
+    Contains(&'static str),
 }
 
 impl Pattern {
-    fn fits(&self, word: &str) -> bool {
+    fn fits(self, word: &str) -> bool {
         match self {
             Self::Equals(wanted) => word == wanted,
-            Self::Begins(wanted) => word.starts_with(wanted.as_str()),
-            Self::Contains(wanted) => word.contains(wanted.as_str()),
+            Self::Begins(wanted) => word.starts_with(wanted),
+            Self::Contains(wanted) => word.contains(wanted),
         }
     }
 }
@@ -207,22 +218,31 @@ const NEAR: usize = 3;
 /// So many other words may stand between two of a phrase.
 const BETWEEN: usize = 2;
 
-/// The words of an entry, one after the other, and what they stand for.
+/// An entry, and what it stands for.
 #[derive(Debug)]
 struct Entry {
-    parts: Vec<Pattern>,
+    text: &'static str,
+    /// The words, one after the other; read when the first was found.
+    parts: OnceLock<Vec<Pattern>>,
     member: Member,
+}
+
+impl Entry {
+    fn parts(&self) -> &[Pattern] {
+        self.parts.get_or_init(|| self.text.split('_').flat_map(patterns).collect())
+    }
 }
 
 /// Entries by how their first word is compared, so that a text costs as much as it is long.
 #[derive(Debug)]
 struct Lexicon {
     entries: Vec<Entry>,
-    equal: HashMap<String, Vec<usize>>,
-    begin: HashMap<String, Vec<usize>>,
+    equal: HashMap<&'static str, Vec<usize>>,
+    begin: HashMap<&'static str, Vec<usize>>,
     contain: Finder<usize>,
-    /// Compared with the text without its spaces.
-    compact: Finder<Member>,
+    /// Entries of scripts without blanks, which are compared with the text without its own.
+    compacts: Vec<(&'static str, Member)>,
+    compact: OnceLock<Finder<Member>>,
 }
 
 /// Finds many texts in one at once.
@@ -233,8 +253,8 @@ struct Finder<T> {
 }
 
 impl<T: Copy> Finder<T> {
-    fn new(texts: Vec<(String, T)>) -> Self {
-        let (texts, means): (Vec<_>, _) = texts.into_iter().unzip();
+    fn new(texts: &[(&str, T)]) -> Self {
+        let (texts, means): (Vec<_>, _) = texts.iter().copied().unzip();
         Self { texts: AhoCorasick::new(texts).ok(), means }
     }
 
@@ -245,28 +265,25 @@ impl<T: Copy> Finder<T> {
 }
 
 impl Lexicon {
-    fn new(spelled: &dyn Fn(&str) -> String) -> Self {
-        let languages: HashMap<String, HashMap<Member, String>> =
-            serde_json::from_str(include_str!("words.json")).unwrap_or_default();
+    fn new(words: &'static Words) -> Self {
         let (mut entries, mut compacts, mut contain) = (Vec::new(), Vec::new(), Vec::new());
         let (mut equal, mut begin) = (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new());
-        for (&member, texts) in languages.values().flatten() {
-            for text in texts.split_whitespace() {
+        for (&member, texts) in words.values().flatten() {
+            for text in texts.split_ascii_whitespace() {
                 if let Some(text) = text.strip_prefix('~') {
-                    compacts.push((compact(&spelled(text)), member));
+                    compacts.push((text, member));
                     continue;
                 }
-                let parts = patterns(text, spelled);
-                match parts.first() {
-                    Some(Pattern::Equals(word)) => equal.entry(word.clone()).or_default().push(entries.len()),
-                    Some(Pattern::Begins(word)) => begin.entry(word.clone()).or_default().push(entries.len()),
-                    Some(Pattern::Contains(word)) => contain.push((word.clone(), entries.len())),
+                match text.split('_').next().and_then(|part| patterns(part).into_iter().next()) {
+                    Some(Pattern::Equals(word)) => equal.entry(word).or_default().push(entries.len()),
+                    Some(Pattern::Begins(word)) => begin.entry(word).or_default().push(entries.len()),
+                    Some(Pattern::Contains(word)) => contain.push((word, entries.len())),
                     None => continue,
                 }
-                entries.push(Entry { parts, member });
+                entries.push(Entry { text, parts: OnceLock::new(), member });
             }
         }
-        Self { entries, equal, begin, contain: Finder::new(contain), compact: Finder::new(compacts) }
+        Self { entries, equal, begin, contain: Finder::new(&contain), compacts, compact: OnceLock::new() }
     }
 
     fn class_of(&self, text: &str) -> Option<RiskClass> {
@@ -281,8 +298,8 @@ impl Lexicon {
         let pairs = words.iter().zip(words.iter().skip(1)).map(|((one, _), (other, _))| format!("{one}{other}"));
         // Short ones come about by chance: `de l'usine`, `in via Roma`.
         let pairs = pairs.filter(|joined| joined.chars().count() > 5);
-        let entries = pairs.flat_map(|joined| self.equal.get(&joined).into_iter().flatten());
-        let entries = entries.filter_map(|index| self.entries.get(*index)).filter(|entry| entry.parts.len() == 1);
+        let entries = pairs.flat_map(|joined| self.equal.get(joined.as_str()).into_iter().flatten());
+        let entries = entries.filter_map(|index| self.entries.get(*index)).filter(|entry| entry.parts().len() == 1);
         entries.filter_map(|entry| entry.member.class()).max()
     }
 
@@ -300,38 +317,36 @@ impl Lexicon {
             let indices = self.equal.get(*word).into_iter().chain(fronts).flatten().copied();
             for index in indices.chain(self.contain.find(word).map(|(_, index)| index)) {
                 let Some(entry) = self.entries.get(index) else { continue };
-                let Some(end) = phrase_end(&entry.parts, rest) else { continue };
+                let Some(end) = phrase_end(entry.parts(), rest) else { continue };
                 let bytes = bytes.start..rest.get(end).map_or(bytes.end, |(_, last)| last.end);
                 found.push(Span { member: entry.member, bytes, words: at..at + end + 1 });
             }
         }
+        if text.is_ascii() {
+            return found;
+        }
         // Behind the words, in bytes of the joined text: they are compared with each other only.
         let behind = |range: Range<usize>| text.len() + range.start..text.len() + range.end;
         let joined = compact(text);
-        let compacts = self.compact.find(&joined);
+        let compacts = self.compact.get_or_init(|| Finder::new(&self.compacts)).find(&joined);
         found.extend(compacts.map(|(range, member)| Span { member, bytes: behind(range), words: 0..words.len() }));
         found
     }
 }
 
-/// How the words of an entry are compared. An entry is read as names are: `s'abonner` is two words.
-fn patterns(entry: &str, spelled: &dyn Fn(&str) -> String) -> Vec<Pattern> {
-    let mut patterns = Vec::new();
-    for part in entry.split('_') {
-        let spelled_part = spelled(part.trim_matches('*'));
-        let words = words_of(&spelled_part);
-        let last = words.len().saturating_sub(1);
-        let pattern = |(i, (word, _)): (usize, &(&str, Range<usize>))| {
-            let is_open = (i == 0 && part.starts_with('*'), i == last && part.ends_with('*'));
-            match is_open {
-                (false, false) => Pattern::Equals((*word).to_owned()),
-                (false, true) => Pattern::Begins((*word).to_owned()),
-                (true, _) => Pattern::Contains((*word).to_owned()),
-            }
-        };
-        patterns.extend(words.iter().enumerate().map(pattern));
-    }
-    patterns
+/// How the words of a part of an entry are compared. It is read as names are: `s'abonner` is two words.
+fn patterns(part: &'static str) -> Vec<Pattern> {
+    let words = words_of(part.trim_matches('*'));
+    let last = words.len().saturating_sub(1);
+    let pattern = |(i, (word, _)): (usize, (&'static str, Range<usize>))| match (
+        i == 0 && part.starts_with('*'),
+        i == last && part.ends_with('*'),
+    ) {
+        (false, false) => Pattern::Equals(word),
+        (false, true) => Pattern::Begins(word),
+        (true, _) => Pattern::Contains(word),
+    };
+    words.into_iter().enumerate().map(pattern).collect()
 }
 
 /// The index of the word where a phrase that begins with the first word ends.
@@ -347,6 +362,9 @@ fn phrase_end(parts: &[Pattern], words: &[(&str, Range<usize>)]) -> Option<usize
 
 /// The words of a text, divided at apostrophes too, except for `n't`, and where identifiers are: `delete_all`.
 fn words_of(text: &str) -> Vec<(&str, Range<usize>)> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return vec![(text, 0..text.len())];
+    }
     let mut words = Vec::new();
     for (start, word) in text.unicode_word_indices() {
         let mut at = start;
@@ -453,4 +471,26 @@ fn joined_letters(text: &str) -> String {
         out.push_str(word);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_written_as_they_are_compared() {
+        assert_eq!(WORDS.len(), 29, "28 languages, and emoji");
+        for (language, texts) in
+            WORDS.iter().flat_map(|(language, members)| members.values().map(move |it| (language, it)))
+        {
+            for text in texts.split_ascii_whitespace() {
+                assert_eq!(normalised(text), text, "{language}");
+            }
+        }
+        // So a text in ASCII has none of them.
+        for lexicon in [&LEXICON, &SKELETONS] {
+            let ascii: Vec<_> = lexicon.compacts.iter().filter(|(text, _)| text.is_ascii()).collect();
+            assert!(ascii.is_empty(), "{ascii:?}");
+        }
+    }
 }
