@@ -23,6 +23,13 @@ pub fn environment(name: &str) -> Option<OsString> {
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(environment("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
+    // It says of this package what build scripts ask of theirs: they would run again after each `cargo build`, and half
+    // of the workspace would be compiled again.
+    for (name, _) in std::env::vars_os() {
+        if ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|it| name.to_string_lossy().starts_with(it)) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
