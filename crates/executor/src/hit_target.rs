@@ -379,6 +379,9 @@ impl StepRun<'_> {
         let rest = if is_begun { "the press was sent and the rest of the gesture stopped" } else { "nothing was hit" };
         let (cause, blocker, message) = match block.reason {
             BlockReason::Stale => (Cause::TargetStale, None, format!("the target was removed during {event}; {rest}")),
+            BlockReason::Redrawn => {
+                (Cause::TargetStale, None, format!("the page drew the target anew before {event}; {rest}"))
+            }
             BlockReason::Hidden => (Cause::NotVisible, None, format!("the target was hidden during {event}; {rest}")),
             BlockReason::Changed => {
                 (Cause::TargetStale, None, format!("the target became {by} during {event}; {rest}"))

@@ -190,8 +190,8 @@ impl StepRun<'_> {
             return Ok(());
         }
         let action = self.step.action().clone();
-        // A press that did nothing used nothing up; what it makes of the values themselves is something. A script of the plan may set values without an effect that shows.
-        // So may an answer of the server.
+        // A press that did nothing used nothing up. A script of the plan, or an answer of the server, may set values
+        // without an effect that shows.
         let is_answered = self.events().any_effect == Some(true)
             || !self.seen.traffic.effects().is_empty()
             || matches!(action, Action::Evaluate(_));

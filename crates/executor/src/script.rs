@@ -164,6 +164,8 @@ pub(crate) enum BlockReason {
     Elsewhere,
     /// The target left the document.
     Stale,
+    /// The page drew the target anew, and did nothing about the press.
+    Redrawn,
     /// The target is not shown any more.
     Hidden,
     /// The meaning of the target changed, or activating it would do something else.
@@ -214,6 +216,7 @@ impl Block {
             BlockReason::Elsewhere => true,
             BlockReason::Moved | BlockReason::Covered => self.takes,
             BlockReason::Stale
+            | BlockReason::Redrawn
             | BlockReason::Hidden
             | BlockReason::Changed
             | BlockReason::Focus

@@ -134,7 +134,24 @@ export const reaches = (target, hit) => {
     if (matches(up, INTERACTIVE)) return closestInteractive(hit) === up;
     if (up !== target && tagOf(up) === "select") return hit === up;
   }
-  return false;
+  const box = boxOfChoice(target);
+  return !!box && cb.contains(box, hit) && !between(box, hit).some((up) => matches(up, PICTURED));
+};
+/** What is drawn in the box of a field for choosing and may mean something by itself, such as what removes a choice. */
+const PICTURED = "svg, img, i, [onclick]";
+/**
+ * The box that stands for a field for choosing, with its placeholder or its choice drawn over it: the hand is over all
+ * of it, and nothing else that takes clicks or text is in it. Null if there is none.
+ */
+const boxOfChoice = (field) => {
+  if (!(field instanceof HTMLInputElement) || cb.roleOf(field) !== "combobox") return null;
+  let box = null;
+  for (let up = cb.parentOf(field), depth = 0; up && depth < 5; up = cb.parentOf(up), depth++) {
+    const others = Array.from(queryWithin(up, `${INTERACTIVE}, ${FIELDS}, iframe`));
+    if (others.some((one) => one !== field) || cb.styleOf(up).cursor !== "pointer") break;
+    box = up;
+  }
+  return box;
 };
 /** Whether a click on something in a label is one for the label's control: not on a link, nor on another field. */
 export const isPartOfLabel = (label, inner) => {

@@ -345,6 +345,12 @@ const isOverField = (origin) => {
   for (let up = origin; up && !cb.contains(up, target); up = cb.composedParentOf(up)) if (stack.has(up)) return false;
   return true;
 };
+/** The target was there when the focus left another field, and what the page then draws is no answer to the press. */
+const noteLeaving = (event) => {
+  const target = gesture?.kind === "mouse" ? gesture.target : null;
+  if (target && isConnected(target) && !cb.contains(target, originOf(event))) gesture.isLeaving = true;
+};
+for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLeaving, true);
 /**
  * Whether the page did nothing about the press but to draw itself again: something with the name and role of the
  * target stands in its place.
@@ -355,13 +361,13 @@ const isRedrawn = (origin) => {
   const isTwin = (found) => cb.roleOf(found) === gesture.targetRole && meaningOf(found).called === called;
   // What was put in at this moment may not be hit yet.
   const there = [closestInteractive(origin), ...Array.from(queryWithin(origin, INTERACTIVE)).slice(0, 20)];
-  return there.some((found) => found && isTwin(found)) && !watching?.hasEffectElsewhere();
+  return there.some((found) => found && isTwin(found)) && (gesture.isLeaving || !watching?.hasEffectElsewhere());
 };
 const why = (event, origin) => {
   const target = aimOf(event);
   const about = (reason, by, more) => ({ type: event.type, reason, by, ...more });
   if (!target) return about("elsewhere", describe(origin));
-  if (!isConnected(target)) return about(isRedrawn(origin) ? "elsewhere" : "stale", describe(origin));
+  if (!isConnected(target)) return about(isRedrawn(origin) ? "redrawn" : "stale", describe(origin));
   if (KEYS.has(event.type)) return about("focus", describe(origin));
   if (!isThere(target) || cb.styleOf(target).pointerEvents === "none") return about("hidden", describe(origin));
   const box = boxOf(target);
@@ -584,6 +590,7 @@ export const openGesture = (spec) => {
     from: null,
     // What lay under the pointer at the first event.
     stack: null,
+    isLeaving: false,
     typing: !!spec.typing,
     // Only while text is typed: a key that acts on a box is for that box.
     boxes: target && spec.kind === "keys" && spec.typing ? cb.boxesFrom(fieldOf(target)) : [],

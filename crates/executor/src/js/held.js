@@ -91,7 +91,7 @@ act.holdings = (ids) =>
 
 /** What kept fields hold now, as a key to compare. */
 export const heldNow = () =>
-  JSON.stringify(Array.from(kept.keys(), element).map((field) => (field && isConnected(field) ? heldIn(field) : null)));
+  JSON.stringify(Array.from(kept.keys(), (id) => (element(id) ? heldIn(element(id)) : null)));
 /** What kept fields held when the focus began to leave them, since a gesture began. */
 let left = new Map();
 const noteLeft = (event) => {
@@ -103,10 +103,13 @@ for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLef
 export const forgetLeft = () => {
   left = new Map();
 };
-/** Whether a page only wrote out what it was given: all letters and digits of `text`, in order, are in `now`. */
+/**
+ * Whether a page only wrote out what it was given: all letters and digits of `text`, in order, are in `now`. A
+ * telephone number that is written with its country has no zero before it any more.
+ */
 const isWrittenOut = (text, now) => {
   if (Number(text) === Number(now)) return true;
-  const wanted = lettersOf(text);
+  const wanted = now.startsWith("+") ? lettersOf(text).replace(/^0/, "") : lettersOf(text);
   let at = 0;
   for (const letter of lettersOf(now)) if (letter === wanted[at]) at++;
   return at === wanted.length;

@@ -5,7 +5,7 @@ use cuebook_grammar::outcome::Cause;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::lab::{css_of, failed, lab, lab_with, quick, succeeded};
+use crate::lab::{Labs, css_of, failed, lab, lab_with, quick, succeeded};
 
 #[tokio::test]
 async fn options_are_chosen_or_listed() {
@@ -42,6 +42,39 @@ async fn options_are_chosen_or_listed() {
     assert_eq!(failure.facts.matches, ["Apple", "Banana", "Cherry"]);
     let (candidates, step) = choose("#s", json!("Cherry"));
     assert_eq!(failed(lab.step(candidates, step).await).cause, Cause::OptionNotFound);
+}
+
+#[tokio::test]
+async fn a_choice_that_is_drawn_over_its_field_is_no_cover() {
+    let labs = Labs::open().await;
+    // A placeholder lies over the field, and the box around both opens the list.
+    let page = |cursor: &str, over: &str| {
+        format!(
+            "<style>.over {{ position: absolute; inset: 0 }}</style><div id=box style='cursor: {cursor}; position: relative; \
+             width: 200px; padding: 4px'><input id=it role=combobox aria-controls=list aria-expanded=false readonly \
+             style='opacity: 0; cursor: inherit'>{over}</div><ul id=list role=listbox hidden><li role=option>Graz</li></ul>\
+             <script>box.onclick = () => {{ list.hidden = false; it.ariaExpanded = 'true' }}; \
+             list.onclick = () => {{ it.value = 'Graz'; list.hidden = true; it.ariaExpanded = 'false' }}</script>"
+        )
+    };
+    let it = json!({"it": css_of("#it")});
+    let mut lab = labs.lab(&[("/", &page("pointer", "<div class=over>Select</div>"))]).await;
+    succeeded(lab.step(it.clone(), json!({"type": "select", "targetRef": "it", "option": "Graz"})).await);
+    assert_eq!(lab.eval("it.value").await, "Graz");
+    for (cursor, over) in [
+        ("pointer", "<div class=over><svg class=over></svg></div>"),
+        ("pointer", "<button class=over>Clear</button>"),
+        ("default", "<div class=over>Loading</div>"),
+    ] {
+        let mut lab = labs.lab(&[("/", &page(cursor, over))]).await;
+        let failure = failed(lab.step(it.clone(), json!({"type": "click", "targetRef": "it"})).await);
+        assert_eq!(
+            (failure.cause, failure.evidence.input_sent),
+            (Cause::Covered, false),
+            "{over}: {}",
+            failure.message
+        );
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,9 @@
 //! Clicks, and what stands in their way.
 
-use cuebook_grammar::outcome::Cause;
-use cuebook_grammar::outcome::Stage;
+use cuebook_grammar::outcome::{Cause, Stage, StepOutcome};
 use serde_json::json;
 
-use crate::lab::{LOGGING, css_of, failed, lab, succeeded};
+use crate::lab::{LOGGING, Labs, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn a_click_reaches_its_target_with_all_its_events() {
@@ -107,4 +106,48 @@ async fn a_label_receives_the_click_for_its_hidden_check_box() {
     assert_eq!(lab.eval("box.checked").await, false);
     let (candidates, step) = on("#p");
     assert_eq!(failed(lab.step(candidates, step).await).cause, Cause::InvalidArgument);
+}
+
+#[tokio::test]
+async fn what_a_focus_brings_over_its_field_is_no_cover() {
+    let labs = Labs::open().await;
+    let over =
+        "<div id=over hidden style='position:fixed;left:0;top:0;width:300px;height:300px;background:#fff'>1 2 3</div>";
+    let opens = "over.hidden = false";
+    let clicked = |target: &str| format!("{target}{over}");
+    for (target, expected) in [
+        (format!("<input id=it onfocus='{opens}'>"), None),
+        // A press that gives no focus is not answered by what covers its target.
+        (format!("<button id=it onmousedown='{opens}'>Go</button>"), Some(Cause::Covered)),
+    ] {
+        let mut lab = labs.lab(&[("/", &clicked(&target))]).await;
+        let outcome = lab.click("#it").await;
+        let cause = if let StepOutcome::Failed(failure) = outcome { Some(failure.cause) } else { None };
+        assert_eq!(cause, expected, "{target}");
+        assert_eq!(lab.eval("over.hidden").await, false, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_is_drawn_anew_as_the_focus_leaves_a_field_was_not_clicked() {
+    let labs = Labs::open().await;
+    let page = |more: &str| {
+        format!(
+            "<div id=root></div><p id=said></p><script>const draw = () => {{ root.innerHTML = \
+             '<input id=it><button id=go>Save</button>'; it.onblur = () => {{ said.textContent = 'Valid'; draw() }}; \
+             go.onclick = () => {{ document.title = 'saved' }}; {more} }}; draw()</script>"
+        )
+    };
+    let typed = json!({"type": "type", "targetRef": "it", "text": "ann"});
+    let mut lab = labs.lab(&[("/", &page(""))]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), typed.clone()).await);
+    let failure = failed(lab.click("#go").await);
+    assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::TargetStale, true), "{}", failure.message);
+    assert_eq!(lab.eval("document.title + said.textContent").await, "Valid");
+    // What a press itself did is an answer, whatever the page draws then.
+    let mut lab =
+        labs.lab(&[("/", &page("go.onmousedown = () => { go.remove(); document.title = 'pressed' };"))]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), typed).await);
+    succeeded(lab.click("#go").await);
+    assert_eq!(lab.eval("document.title").await, "pressed");
 }

@@ -166,3 +166,22 @@ async fn a_box_is_checked_where_the_step_says_or_not_at_all_in_a_dry_run() {
     succeeded(lab.step(it, json!({"type": "check", "targetRef": "it", "position": {"x": 5, "y": 5}})).await);
     assert_eq!(lab.eval("[it.ariaChecked, document.title].join()").await, "true,");
 }
+
+#[tokio::test]
+async fn what_follows_a_line_break_stands_in_the_line_that_it_began() {
+    // It makes a paragraph of a line break, and leaves the caret in the one before.
+    let page = "<div id=it contenteditable><p><br></p></div><script>it.addEventListener('beforeinput', (e) => { \
+        if (!e.data?.includes('\\n') && !/^insert(Paragraph|LineBreak)$/.test(e.inputType)) return; \
+        e.preventDefault(); const { anchorNode } = getSelection(); const p = document.createElement('p'); \
+        p.append(document.createElement('br')); (anchorNode.parentElement.closest('p') ?? anchorNode).after(p); \
+        });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(
+        lab.step(json!({"it": css_of("#it")}), json!({"type": "type", "targetRef": "it", "text": "one\ntwo\nthree"}))
+            .await,
+    );
+    assert_eq!(
+        lab.eval("Array.from(it.querySelectorAll('p'), (p) => p.innerText.trim())").await,
+        json!(["one", "two", "three"])
+    );
+}

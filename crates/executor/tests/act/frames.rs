@@ -46,3 +46,23 @@ async fn shadow_roots_are_no_obstacle() {
     succeeded(lab.step(candidates, json!({"type": "type", "targetRef": "i", "text": "deep"})).await);
     assert_eq!(lab.eval("r.querySelector('input').value").await, "deep");
 }
+
+#[tokio::test]
+async fn a_document_that_is_an_editor_gets_the_focus_by_being_typed_into() {
+    let inner = "<body id=it contenteditable><p><br></p></body>";
+    let mut lab = lab(&[("/", "<input autofocus><iframe src='/inner'></iframe>"), ("/inner", inner)]).await;
+    let it = json!({"it": {"strategy": "css", "selector": "#it", "frame": [css_of("iframe")]}});
+    succeeded(lab.step(it, json!({"type": "type", "targetRef": "it", "text": "hello"})).await);
+    assert_eq!(lab.eval("frames[0].it.innerText.trim()").await, "hello");
+}
+
+#[tokio::test]
+async fn parts_of_a_shadow_tree_that_lie_over_it_are_no_tips() {
+    let page = "<style>x-option { display: block; width: 200px; padding: 20px; position: relative }</style>\
+        <x-option id=it role=option>Graz</x-option><script>const root = it.attachShadow({mode: 'open'}); \
+        root.innerHTML = '<span style=\"position: absolute; right: 0\">Graz</span><slot></slot>'; \
+        it.onclick = () => { document.title = 'chosen' };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let step = json!({"type": "click", "targetRef": "it", "post": [{"kind": "titleMatches", "pattern": "chosen"}]});
+    succeeded(lab.step(json!({"it": css_of("#it")}), step).await);
+}

@@ -104,6 +104,16 @@ async fn what_a_press_makes_of_values_is_its_effect() {
         succeeded(lab.click("#next").await);
         assert_eq!(lab.eval("document.title").await, format!("saved {expected}").trim_end(), "{go}");
     }
+    // So is what it makes of them when a server has answered.
+    let page = format!(
+        "{fields}<button id=go onclick=\"fetch('/new', {{method: 'POST'}}).then(() => {{ it.value = 'Graz' }})\">New</button>\
+         <button id=next onclick=\"document.title = 'saved ' + it.value\">Save</button>"
+    );
+    let mut lab = labs.lab(&[("/", &page), ("/new", "WAIT 300\nok")]).await;
+    succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "Bern"})).await);
+    lab.click("#go").await;
+    succeeded(lab.click("#next").await);
+    assert_eq!(lab.eval("document.title").await, "saved Graz");
     // What the page drops by itself while a press does nothing is lost all the same.
     let dead = format!("{fields}<button id=go>Nothing</button><button id=next>Save</button>");
     let mut lab = labs.lab(&[("/", &dead)]).await;
@@ -225,26 +235,29 @@ async fn a_press_that_makes_the_page_drop_a_value_activates_nothing() {
     let labs = Labs::open().await;
     // What the page does as the focus leaves the field, and whether what was entered is lost by it.
     let cases = [
-        ("this.value = ''", true),
-        ("this.value = Math.round(this.value / 5) * 5", true),
-        ("this.value = Number(this.value).toFixed(2)", false),
-        ("this.value += ' pieces'", false),
-        ("tags.append(this.value + ' '); this.value = ''", false),
-        ("setTimeout(() => { this.value = '' }, 300)", false),
+        ("12", "this.value = ''", true),
+        ("12", "this.value = Math.round(this.value / 5) * 5", true),
+        ("12", "this.value = Number(this.value).toFixed(2)", false),
+        ("12", "this.value += ' pieces'", false),
+        ("0151 23", "this.value = '+49 ' + this.value.slice(1)", false),
+        ("0151 23", "this.value = '+49 51 23'", true),
+        ("12", "tags.append(this.value + ' '); this.value = ''", false),
+        ("12", "setTimeout(() => { this.value = '' }, 300)", false),
     ];
-    for (leaves, is_lost) in cases {
+    for (entered, leaves, is_lost) in cases {
         let page = format!(
             "<p><span id=tags></span><input id=it onblur=\"{leaves}\"></p>\
              <button id=go onclick=\"document.title = 'pressed'\">Go</button>"
         );
         let mut lab = labs.lab(&[("/", &page)]).await;
-        succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": "12"})).await);
+        succeeded(lab.step(it(), json!({"type": "setValue", "targetRef": "it", "value": entered})).await);
         let pressed = lab.click("#go").await;
         assert_eq!(lab.eval("document.title").await, if is_lost { "" } else { "pressed" }, "{leaves}");
         if is_lost {
             let failure = failed(pressed);
             assert_eq!(failure.cause, Cause::InputLost, "{leaves}: {}", failure.message);
-            assert!(failure.message.starts_with("textbox \"\" held \"12\" and holds"), "{}", failure.message);
+            let held = format!("textbox \"\" held {entered:?} and holds");
+            assert!(failure.message.starts_with(&held), "{}", failure.message);
         } else {
             succeeded(pressed);
         }

@@ -127,3 +127,14 @@ async fn requests_of_a_frame_of_another_process_and_of_a_worker_are_reported() {
         succeeded(lab.step(go(), click(json!([{"kind": "requestObserved", "url": "/data$"}]))).await);
     }
 }
+
+#[tokio::test]
+async fn what_an_answer_has_a_page_request_next_is_awaited_too() {
+    let page = "<button id=go onclick=\"document.title = 'Saving'; fetch('/first', {method: 'POST'}).then(() => \
+        fetch('/second', {method: 'POST'})).then(() => { document.title = 'Saved' })\">Save</button>\
+        <button id=next onclick=\"seen = document.title\">Next</button><script>let seen = '';</script>";
+    let mut lab = lab(&[("/", page), ("/first", "WAIT 300\nok"), ("/second", "WAIT 300\nok")]).await;
+    succeeded(lab.click("#go").await);
+    lab.click("#next").await;
+    assert_eq!(lab.eval("seen").await, "Saved");
+}
