@@ -72,6 +72,31 @@ fn a_missing_browser_is_exit_code_3_and_says_how_to_get_one() -> Result<()> {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_is_refused_before_a_browser_starts() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (plan, file, missing) = (path("plan.json"), path("file"), path("missing/file"));
+    std::fs::write(&plan, json!({ "version": "1.0", "steps": [{ "type": "reload" }] }).to_string())?;
+    std::fs::write(&file, "kept")?;
+    let url = "http://127.0.0.1:9/";
+    for words in [
+        &["exec", &plan, "--url", url, "--save-storage", &missing][..],
+        &["exec", &plan, "--url", url, "--downloads", &file],
+        &["record", url, "--headless", "--output", &file],
+        &["record", url, "--headless", "--force", "--output", &missing],
+        &["propose", url, "--output", &file],
+        &["propose", url, "--output", &missing],
+    ] {
+        let ended = cuebook(&[words, &["--chrome", "/nowhere/chrome", "--json"]].concat())?;
+        assert_eq!(ended.code, 3, "{words:?}: {ended:?}");
+        assert_eq!(ended.json()?["error"]["code"], "cannotWrite", "{words:?}: {ended:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&file)?, "kept");
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 2, "something is left of a file that was to be written");
+    Ok(())
+}
+
+#[test]
 fn a_url_that_refuses_is_a_failed_start_step() -> Result<()> {
     let shop = Shop::open()?;
     let ended = shop.cuebook(&["run", "click the button", "--url", "http://127.0.0.1:9/"])?;

@@ -105,8 +105,12 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
     let shop = Shop::open()?;
     let shell = Shell { shop: &shop, name: "codes" };
     shell.run(&["open", &shop.url("/counter")])?;
+    let long = shop.runs().join("long.json").display().to_string();
+    std::fs::write(&long, json!([{ "type": "type", "targetRef": "c1", "text": "x".repeat(17 << 20) }]).to_string())?;
     for (words, expected, part) in [
         (&["click", "c999"][..], 2, "`c999` is no candidate"),
+        (&["batch", &long], 2, "longer than the 16 MiB that a session takes"),
+        (&["view", "-s", "nobody"], 2, "no open session nobody; open are codes"),
         (&["click", "the big button"], 2, "name an element by its id"),
         (&["click"], 2, "browser_click needs target"),
         (&["wait", "--text", "a", "--time", "1"], 2, "one of text, textGone and time"),
@@ -135,6 +139,13 @@ fn what_cannot_be_done_has_the_exit_code_of_a_run_and_the_session_lives_on() -> 
     let answer: serde_json::Value = serde_json::from_str(&counted)?;
     assert_eq!((&answer["error"], &answer["report"]["result"]), (&json!(null), &json!("ok")));
     assert_eq!(shop.hits("counter"), 1);
+    // The session that the environment names is the one that is shown.
+    let mut view = shell.command(&["view", "--json"])?.stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    let read = view.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+    view.kill()?;
+    view.wait()?;
+    ensure!(read.is_some() && line.contains("http://127.0.0.1"), "{line:?}");
     Ok(())
 }
 
