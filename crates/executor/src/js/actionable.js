@@ -183,6 +183,11 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
+/** Whether nobody sees a native box, though it has an area: its label is what is pressed. */
+const isTucked = (found) => {
+  const { width, height } = boxOf(found);
+  return matches(found, "input[type=checkbox i], input[type=radio i]") && (width <= 4 || height <= 4);
+};
 /** What a page draws itself, and works by keys. */
 const KEYED = new Set(["slider", "spinbutton", "scrollbar", "separator"]);
 /**
@@ -192,7 +197,8 @@ const KEYED = new Set(["slider", "spinbutton", "scrollbar", "separator"]);
 const check = async (id, need, round) => {
   const found = element(id);
   if (!found) return { fail: "stale" };
-  const shown = need.standIn && (!isThere(found) || cb.editorOf(found)) ? (cb.standInOf(found) ?? found) : found;
+  const isHidden = !isThere(found) || isTucked(found) || cb.editorOf(found);
+  const shown = need.standIn && isHidden ? (cb.standInOf(found) ?? found) : found;
   if (need.visible && !isThere(shown)) return { fail: "notVisible" };
   const states = need.enabled || need.editable ? cb.statesOf(found) : {};
   if (need.enabled && (states.disabled || cb.statesOf(controlFor(found)).disabled || isInert(found)))

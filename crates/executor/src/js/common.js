@@ -147,8 +147,9 @@ const boxOfChoice = (field) => {
   if (!(field instanceof HTMLInputElement) || cb.roleOf(field) !== "combobox") return null;
   let box = null;
   for (let up = cb.parentOf(field), depth = 0; up && depth < 5; up = cb.parentOf(up), depth++) {
-    const others = Array.from(queryWithin(up, `${INTERACTIVE}, ${FIELDS}, iframe`));
-    if (others.some((one) => one !== field) || cb.styleOf(up).cursor !== "pointer") break;
+    if (cb.styleOf(up).cursor !== "pointer") break;
+    const inner = Array.from(queryWithin(up, `${INTERACTIVE}, ${FIELDS}, iframe`));
+    if (inner.some((one) => one !== field)) break;
     box = up;
   }
   return box;

@@ -160,6 +160,8 @@ const caretOf = (field) => {
       ? [areaStart(field), areaEnd(field)]
       : [null, null];
   if (start !== null) return { before: held.slice(0, start), behind: held.slice(end), isPlain: true };
+  // A part of a date is a number of its own: what is typed replaces it.
+  if (!isInput && cb.roleOf(field) === "spinbutton") return { before: "", behind: "", isPlain: false };
   const isAll = hasSelection(field) && cb.collapse(String(getSelection())) === cb.collapse(held);
   if (!isAll && hasSelection(field)) return null;
   return { before: isAll ? "" : held, behind: "", isPlain: false };

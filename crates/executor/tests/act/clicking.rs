@@ -89,19 +89,26 @@ async fn clicks_have_buttons_counts_modifiers_and_positions() {
 
 #[tokio::test]
 async fn a_label_receives_the_click_for_its_hidden_check_box() {
-    let page = "<style>#box{position:absolute;opacity:0;width:0;height:0}</style><label>Agree <input type=checkbox id=box></label>\
+    let page = "<style>#box{position:absolute;opacity:0;width:0;height:0} .tucked{position:absolute;left:9px;top:50px;width:1px;height:1px} \
+        #stars{position:absolute;left:0;top:40px}</style><label>Agree <input type=checkbox id=box></label>\
+        <div id=stars><label for=s1>First</label><label for=s2>Second</label></div>\
+        <input type=radio id=s1 name=s class=tucked><input type=radio id=s2 name=s class=tucked>\
         <input type=radio id=r1 name=r><input type=radio id=r2 name=r checked>\
         <div role=switch aria-checked=false id=sw tabindex=0 onclick=\"this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true')\">S</div><p id=p>x</p>";
     let mut lab = lab(&[("/", page)]).await;
     let on = |id: &str| (json!({"it": css_of(id)}), json!({"type": "check", "targetRef": "it"}));
-    for id in ["#box", "#r1", "#sw"] {
+    // The second star lies over the label of the first.
+    for id in ["#box", "#s2", "#r1", "#sw"] {
         let (candidates, step) = on(id);
         succeeded(lab.step(candidates.clone(), step.clone()).await);
         // Twice is once.
         let again = succeeded(lab.step(candidates, step).await);
         assert!(!again.evidence.input_sent, "{id}");
     }
-    assert_eq!(lab.eval("[box.checked, r1.checked, sw.ariaChecked]").await, json!([true, true, "true"]));
+    assert_eq!(
+        lab.eval("[box.checked, s2.checked, r1.checked, sw.ariaChecked]").await,
+        json!([true, true, true, "true"])
+    );
     succeeded(lab.step(json!({"it": css_of("#box")}), json!({"type": "uncheck", "targetRef": "it"})).await);
     assert_eq!(lab.eval("box.checked").await, false);
     let (candidates, step) = on("#p");

@@ -185,3 +185,16 @@ async fn what_follows_a_line_break_stands_in_the_line_that_it_began() {
         json!(["one", "two", "three"])
     );
 }
+
+#[tokio::test]
+async fn what_is_typed_into_a_part_of_a_date_replaces_it() {
+    let page = "<span id=it role=spinbutton contenteditable aria-label=Day>03</span><script>let typed = ''; \
+        it.addEventListener('beforeinput', (e) => { e.preventDefault(); typed += e.data; \
+        it.textContent = typed.padStart(2, '0'); });</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let it = json!({"it": css_of("#it")});
+    succeeded(lab.step(it.clone(), json!({"type": "type", "targetRef": "it", "text": "7"})).await);
+    assert_eq!(lab.eval("it.textContent").await, "07");
+    let failure = failed(lab.step(it, json!({"type": "type", "targetRef": "it", "text": "9"})).await);
+    assert_eq!(failure.cause, Cause::PostconditionFailed, "it holds 79");
+}

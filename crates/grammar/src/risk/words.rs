@@ -2,9 +2,10 @@
 //! which say that it does not.
 //!
 //! One data file, `words.json`, holds the words of 28 languages, as they are compared: the texts of pages are compared
-//! after NFKC, lower case, removal of what is invisible and of accents. All languages are used together, because that of
-//! a control is unknown. A name in which nothing was found is compared again in the other ways to read it: `deleteAll` as two words, `De lete` as one,
-//! `De1ete` with the letters that its digits look like, and by its confusables skeleton (UTS 39).
+//! after NFKC, lower case, removal of what is invisible and of accents. All languages are used together, because that
+//! of a control is unknown. A name in which nothing was found is compared again in the other ways to read it:
+//! `deleteAll` as two words, `De lete` as one, `De1ete` with the letters that its digits look like, and by its
+//! confusables skeleton (UTS 39).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
