@@ -185,8 +185,9 @@ const standsStill = async (found) => {
 
 /** Whether nobody sees a native box, though it has an area: its label is what is pressed. */
 const isTucked = (found) => {
+  if (!matches(found, "input[type=checkbox i], input[type=radio i]")) return false;
   const { width, height } = boxOf(found);
-  return matches(found, "input[type=checkbox i], input[type=radio i]") && (width <= 4 || height <= 4);
+  return width <= 4 || height <= 4;
 };
 /** What a page draws itself, and works by keys. */
 const KEYED = new Set(["slider", "spinbutton", "scrollbar", "separator"]);

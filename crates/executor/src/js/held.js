@@ -109,7 +109,7 @@ export const forgetLeft = () => {
  */
 const isWrittenOut = (text, now) => {
   if (Number(text) === Number(now)) return true;
-  const wanted = now.startsWith("+") ? lettersOf(text).replace(/^0/, "") : lettersOf(text);
+  const wanted = now.startsWith("+") ? lettersOf(text).replace(/^0(?=\d{5})/, "") : lettersOf(text);
   let at = 0;
   for (const letter of lettersOf(now)) if (letter === wanted[at]) at++;
   return at === wanted.length;

@@ -241,6 +241,7 @@ async fn a_press_that_makes_the_page_drop_a_value_activates_nothing() {
         ("12", "this.value += ' pieces'", false),
         ("0151 23", "this.value = '+49 ' + this.value.slice(1)", false),
         ("0151 23", "this.value = '+49 51 23'", true),
+        ("0", "this.value = '+5'", true),
         ("12", "tags.append(this.value + ' '); this.value = ''", false),
         ("12", "setTimeout(() => { this.value = '' }, 300)", false),
     ];
