@@ -15,7 +15,7 @@ use cuebook_grammar::ledger::Ledger;
 use cuebook_grammar::ledger::downloads::Download;
 use cuebook_grammar::ledger::requests::{Refused, Requests};
 use cuebook_grammar::observation::Observation;
-use cuebook_grammar::outcome::{Cause, Evidence, Stage, StepFailure, StepOutcome};
+use cuebook_grammar::outcome::{Cause, Evidence, Judged, Stage, StepFailure, StepOutcome};
 use cuebook_grammar::plan::{BoundStep, BoundTarget};
 use cuebook_grammar::seam::boxed::{BoxedArtifactSink, BoxedSecretSource};
 use cuebook_grammar::seam::{ArtifactSink, Denials, EffectGate, Executor, Finished, NoDenials, Redactor, SecretSource};
@@ -43,6 +43,8 @@ use crate::stop::{Part, Stop, probe_stop};
 use crate::tape::{Tape, TraceSink};
 use crate::trace::Line;
 
+/// How long a page may put off what it does about an input, such as saving once nothing more is typed.
+const PUT_OFF: Duration = Duration::from_millis(500);
 /// How often the requests of a run are looked at before its end.
 const POLL: Duration = Duration::from_millis(20);
 /// How long after its documents a crash may be reported.
@@ -66,6 +68,8 @@ pub struct LiveExecutor {
     watch: Option<Watch>,
     ledger: Ledger,
     has_run: bool,
+    /// When the last input ended, if no stated condition has shown what it led to.
+    unproven_at: Option<Instant>,
 }
 
 impl fmt::Debug for LiveExecutor {
@@ -120,6 +124,7 @@ impl LiveExecutor {
             watch: None,
             ledger: Ledger::default(),
             has_run: false,
+            unproven_at: None,
         }
     }
 
@@ -339,7 +344,14 @@ impl Executor for LiveExecutor {
         self.has_run = true;
         let verb = step.action().kind().meta().name;
         let span = tracing::debug_span!("step", step_index = step.plan_index(), action = verb);
-        run.run(&*self.secrets, &*self.artifacts, is_first).instrument(span).await
+        let outcome = run.run(&*self.secrets, &*self.artifacts, is_first).instrument(span).await;
+        if let Ok(StepOutcome::Succeeded(success)) = &outcome
+            && success.evidence.input_sent
+        {
+            let proves = |one: &Judged| !one.default && !one.vacuous && one.verdict.holds();
+            self.unproven_at = (!success.evidence.post.iter().any(proves)).then(Instant::now);
+        }
+        outcome
     }
 
     async fn prepare(&mut self, page: &PageId, step: &BoundStep, deadline: Deadline) -> Result<(), ExecutorError> {
@@ -363,6 +375,9 @@ impl Executor for LiveExecutor {
         let mut finished = Finished::default();
         if !goes_on {
             self.leave_field(&target, until).await;
+            if let Some(acted) = self.unproven_at.take() {
+                tokio::time::sleep_until((acted + PUT_OFF).min(until).into()).await;
+            }
         }
         if let Some((network, page)) = self.traffic.get_mut(&target).zip(self.browser.page(&target)) {
             let mut open = network.of_run(&page).open();

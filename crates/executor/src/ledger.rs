@@ -78,7 +78,7 @@ impl Readings {
 
 fn fact(value: String, is_sensitive: bool, key: &DigestKey) -> FactText {
     let clear = FactText::Clear(value);
-    if is_sensitive { clear.redact(key, []) } else { clear }
+    if is_sensitive { clear.redact(key, &[]) } else { clear }
 }
 
 fn failure_of(stage: Stage, loss: Loss) -> StepFailure {

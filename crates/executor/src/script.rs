@@ -397,10 +397,13 @@ pub(crate) struct Field {
 
 /// Content of a field after text was entered.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Holding {
     pub(crate) value: String,
     /// Content of the field and the boxes after it, joined.
     pub(crate) joined: String,
+    /// The page itself did with the last key what the browser would have done.
+    pub(crate) is_keyed: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -462,6 +465,8 @@ pub(crate) struct Chosen {
 pub(crate) struct ListedOption {
     pub(crate) id: u64,
     pub(crate) label: String,
+    /// Its text without what its pictures are called.
+    pub(crate) text: String,
     #[serde(default)]
     pub(crate) value: Option<String>,
     pub(crate) disabled: bool,

@@ -14,6 +14,8 @@ pub(crate) const TICK: Duration = Duration::from_millis(100);
 pub(crate) const BEAT: Duration = Duration::from_millis(20);
 /// How long the page has for its first answer to the input, before it is looked at ahead.
 const FIRST_ANSWER: Duration = Duration::from_millis(50);
+/// How long a page has to show what its control holds, before a step ends without having seen it.
+const SHOWING: Duration = Duration::from_millis(500);
 /// How long no request may be in flight.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
@@ -31,21 +33,37 @@ pub(crate) struct Awaited {
     pub(crate) lasts: bool,
     /// Since when it has held without interruption.
     pub(crate) since: Option<Instant>,
+    /// It is about a choice that its control may show in no way that can be read, and that was not seen last.
+    pub(crate) is_unknown: bool,
 }
 
 impl Awaited {
     /// A postcondition, to be awaited until `until`; `span` as in the field.
     pub(crate) fn new(condition: Condition, is_default: bool, until: Instant, span: Option<Duration>) -> Self {
         let lasts = is_default && condition.target().is_some();
-        Self { condition, is_default, until, span, held_at: None, lasts, since: None }
+        Self { condition, is_default, until, span, held_at: None, lasts, since: None, is_unknown: false }
+    }
+
+    /// Whether the step's own condition can end with the page's answer to the input.
+    const fn awaits_answer(&self) -> bool {
+        self.lasts && (self.held_at.is_some() || self.is_unknown)
     }
 
     /// Until when to wait for it; `None` if there is no need to. `quiet`: since when the requests of the step are
-    /// answered. `answer`: whether the page has answered the input.
-    fn due(&self, now: Instant, until: Instant, quiet: Option<Instant>, answer: ResponseState) -> Option<Instant> {
+    /// answered. `answer`: whether the page has answered the input. `shown_by`: when it would show what it can show.
+    fn due(
+        &self,
+        now: Instant,
+        until: Instant,
+        quiet: Option<Instant>,
+        answer: ResponseState,
+        shown_by: Instant,
+    ) -> Option<Instant> {
+        let quiet = quiet.filter(|_| answer == ResponseState::Given).map_or(until, |quiet| quiet.min(until));
         let due = match (self.held_at, self.since) {
             (Some(_), _) if !self.lasts => return None,
-            (Some(_), Some(_)) if answer == ResponseState::Given => quiet.map_or(until, |quiet| quiet.min(until)),
+            (Some(_), Some(_)) => quiet,
+            (None, _) if self.lasts && self.is_unknown => quiet.max(shown_by).min(until),
             _ => until,
         };
         (now < due).then_some(due)
@@ -133,7 +151,7 @@ impl Settling {
 
     /// The page is to be asked now for its answer to the input: a default condition holds that has to last.
     pub(crate) fn wants_answer(&self, awaited: &[Awaited]) -> bool {
-        self.answer == ResponseState::Awaited && awaited.iter().any(|one| one.lasts && one.held_at.is_some())
+        self.answer == ResponseState::Awaited && awaited.iter().any(Awaited::awaits_answer)
     }
 
     /// The page was asked for its answer; `can_answer`: its document is watched.
@@ -192,7 +210,10 @@ impl Settling {
     /// Says for what to wait, and until when.
     pub(crate) fn next(&self, seen: &Seen<'_>, awaited: &[Awaited], now: Instant, bounds: Bounds) -> Next {
         let quiet = seen.traffic.settled_at(self.begun);
-        let due = awaited.iter().filter_map(|one| one.due(now, until_of(seen, one, quiet, bounds), quiet, self.answer));
+        let shown_by = self.begun + SHOWING;
+        let due = awaited
+            .iter()
+            .filter_map(|one| one.due(now, until_of(seen, one, quiet, bounds), quiet, self.answer, shown_by));
         let due = due.min();
         let due = due.or_else(|| {
             // Without a stated condition, the requests of the step are waited for, too.
@@ -220,7 +241,9 @@ pub(crate) fn weigh(seen: &mut Seen<'_>, awaited: &mut [Awaited], events: &Event
     let now_ms = seen.at_ms(now);
     let mut pins = false;
     for one in awaited.iter_mut().filter(|one| one.held_at.is_none() || one.lasts) {
-        let holds = seen.gathered.judge(&one.condition, one.is_default, &latest) == Verdict::Holds;
+        let verdict = seen.gathered.judge(&one.condition, one.is_default, &latest);
+        let holds = verdict == Verdict::Holds;
+        one.is_unknown = verdict == Verdict::Unknown && matches!(one.condition, Condition::SelectedValues(_));
         one.since = one.since.filter(|_| holds).or_else(|| holds.then_some(now));
         if holds && one.held_at.is_none() {
             // Network events make no sample.

@@ -102,7 +102,7 @@ leaves! {
     ];
     FactText = prop_oneof![
         4 => any::<String>().prop_map(FactText::Clear),
-        1 => any::<String>().prop_map(|text| FactText::Clear(text.clone()).redact(&KEY, [text.as_str()])),
+        1 => any::<String>().prop_map(|text| FactText::Clear(text.clone()).redact(&KEY, &[text.as_str()])),
     ];
     Pattern = select(&["^/orders/[0-9]+$", "dash", "(?i)done|ok", "a.*b"][..])
         .prop_filter_map("a pattern", |source| Pattern::new(source).ok());

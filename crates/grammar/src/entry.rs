@@ -30,6 +30,9 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     {
         return read.into_iter().any(|one| one == number);
     }
+    if let Some((wanted, seen)) = date_parts(wanted).zip(date_parts(seen)) {
+        return wanted == seen;
+    }
     let essence = essence(wanted);
     if essence.is_empty() {
         return without_blanks(wanted) == without_blanks(seen);
@@ -38,6 +41,14 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     essence == self::essence(seen)
         && breaks.is_subset(&starts(seen, char::is_whitespace))
         && !PAIRED.iter().any(|sign| is_added(*sign, wanted, seen))
+}
+
+/// The numbers of a date in digits, such as `05/17/2024` or `2024-5-17`; `None` for any other text.
+fn date_parts(text: &str) -> Option<Vec<u16>> {
+    let parts: Vec<&str> = text.trim().split(['/', '-', '.']).collect();
+    let years = parts.iter().filter(|part| part.len() == 4).count();
+    let is_date = parts.len() == 3 && years == 1 && parts.iter().all(|part| matches!(part.len(), 1 | 2 | 4));
+    if is_date { parts.iter().map(|part| part.parse().ok()).collect() } else { None }
 }
 
 /// Signs that an editor may close by itself, and that are typed once more then.
@@ -167,6 +178,8 @@ mod tests {
             ("1234567.5", "1.234.567,50"),
             ("-3", "−3"),
             ("0042", "0042"),
+            ("05/17/2024", "5/17/2024"),
+            ("2024-5-7", "2024-05-07"),
             ("ｆｕｌｌ", "full"),
             ("!?", "! ?"),
             ("(555) 014-2387", "555-014-2387"),
@@ -187,6 +200,8 @@ mod tests {
             ("1.5", "15"),
             ("-3", "3"),
             ("0042", "42"),
+            ("1/12/2024", "11/2/2024"),
+            ("05.17", "5.17.2024"),
             ("5550142387", "+1 (555) 014-2387"),
             ("rest", "rset"),
             ("abcdef", "abc"),

@@ -116,7 +116,7 @@ pub struct ElementFacts {
     /// The chosen options of a select: their values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub selected_values: Vec<String>,
-    /// The chosen options of a select: their labels.
+    /// The chosen options of a select: their labels. Of another control for choosing, the texts that it shows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub selected_labels: Vec<String>,
     /// The attributes that a condition reads; `None` for one that is absent.

@@ -261,7 +261,7 @@ mod tests {
         };
         assert_eq!(value(again(&typed("c1", "b"), &clear("ab"), false)).as_deref(), Some("ab"), "with what was there");
         assert!(matches!(again(&typed("c1", "Paris"), &clear("Paris"), true), Some(Action::Select(_))));
-        let hidden = clear("secret").redact(&crate::secret::DigestKey::new([1; 32]), []);
+        let hidden = clear("secret").redact(&crate::secret::DigestKey::new([1; 32]), &[]);
         assert_eq!(again(&typed("c1", "secret"), &hidden, false), None, "it is not known any more");
         assert_eq!(again(&Action::Reload(crate::action::Nothing {}), &clear(""), false), None);
     }

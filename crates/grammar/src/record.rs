@@ -25,7 +25,7 @@ use crate::wire::ShortText;
 
 /// The version of the record format. The major version is raised when an older reader would misread a
 /// record, the minor version when a field is added.
-pub const RECORD_VERSION: &str = "1.13";
+pub const RECORD_VERSION: &str = "1.14";
 
 fn readable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     crate::wire::readable_version(deserializer, RECORD_VERSION)

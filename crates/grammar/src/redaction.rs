@@ -103,7 +103,7 @@ impl ElementFacts {
             if let Some(text) = attribute
                 && (name == "value" || text.clear().is_some_and(repeats))
             {
-                *text = text.redact(key, compared.iter().copied());
+                *text = text.redact(key, compared);
             }
         }
         for (name, property) in &mut self.properties {
@@ -119,7 +119,7 @@ impl ElementFacts {
             }
         }
         for text in [&mut self.value, &mut self.text].into_iter().flatten() {
-            *text = text.redact(key, compared.iter().copied());
+            *text = text.redact(key, compared);
         }
         if repeats(&self.name) {
             self.name = MASK.to_owned();

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::entry::is_same_entry;
 use crate::verdict::Verdict;
 use crate::wire::{LongText, inline_schema};
 
@@ -207,7 +208,7 @@ impl JsonSchema for WireText {
 
 /// Text as it was seen on a page: in the clear, or reduced to what verdicts need.
 ///
-/// On the wire: a string, or `{"redacted": digest, "contains": [digest]}`.
+/// On the wire: a string, or `{"redacted": digest, "contains": [digest], "spells": [digest]}`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum FactText {
     /// The text as it was seen.
@@ -218,6 +219,9 @@ pub enum FactText {
         digest: Digest,
         /// Of those texts of the step that it contains, so that `contains` can be judged again later.
         contains: Vec<Digest>,
+        /// Of those texts of the step that it is a spelling of ([`is_same_entry`]), such as a card number in groups. Since
+        /// records 1.14.
+        spells: Vec<Digest>,
     },
 }
 
@@ -231,13 +235,17 @@ impl FactText {
         }
     }
 
-    /// Reduces the text to digests. Those of `asked` that it contains stay judgeable.
+    /// Reduces the text to digests. Those of `asked` that it contains, or is a spelling of, stay judgeable.
     #[must_use]
-    pub fn redact<'a>(&self, key: &DigestKey, asked: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn redact(&self, key: &DigestKey, asked: &[&str]) -> Self {
+        let digests = |is_meant: &dyn Fn(&str) -> bool| {
+            asked.iter().filter(|part| is_meant(part)).map(|part| key.digest(part)).collect()
+        };
         match self {
             Self::Clear(text) => Self::Redacted {
                 digest: key.digest(text),
-                contains: asked.into_iter().filter(|part| text.contains(part)).map(|part| key.digest(part)).collect(),
+                contains: digests(&|part| text.contains(part)),
+                spells: digests(&|part| part != text && is_same_entry(part, text)),
             },
             redacted @ Self::Redacted { .. } => redacted.clone(),
         }
@@ -253,12 +261,22 @@ impl FactText {
         }
     }
 
+    /// Judges whether the whole text is `stated` in the page's spelling; Unknown if one is redacted and the other is not.
+    #[must_use]
+    pub fn spells(&self, stated: &WireText) -> Verdict {
+        match (self, stated) {
+            (Self::Clear(seen), WireText::Clear(text)) => Verdict::from_bool(is_same_entry(text, seen)),
+            (Self::Redacted { spells, .. }, WireText::Redacted(stated)) if spells.contains(stated) => Verdict::Holds,
+            _ => self.equals(stated),
+        }
+    }
+
     /// Judges whether the text contains `stated`; Unknown if one is redacted and the other is not.
     #[must_use]
     pub fn contains(&self, stated: &WireText) -> Verdict {
         match (self, stated) {
             (Self::Clear(seen), WireText::Clear(text)) => Verdict::from_bool(seen.contains(text.as_str())),
-            (Self::Redacted { digest, contains }, WireText::Redacted(stated)) => {
+            (Self::Redacted { digest, contains, .. }, WireText::Redacted(stated)) => {
                 Verdict::from_bool(digest == stated || contains.contains(stated))
             }
             _ => Verdict::Unknown,
@@ -270,14 +288,17 @@ impl FactText {
 struct RedactedFact {
     redacted: Digest,
     contains: Vec<Digest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spells: Vec<Digest>,
 }
 
 impl Serialize for FactText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Clear(text) => text.serialize(serializer),
-            Self::Redacted { digest, contains } => {
-                RedactedFact { redacted: digest.clone(), contains: contains.clone() }.serialize(serializer)
+            Self::Redacted { digest, contains, spells } => {
+                let (redacted, contains, spells) = (digest.clone(), contains.clone(), spells.clone());
+                RedactedFact { redacted, contains, spells }.serialize(serializer)
             }
         }
     }
@@ -288,7 +309,7 @@ impl<'de> Deserialize<'de> for FactText {
         match Value::deserialize(deserializer)? {
             Value::String(text) => Ok(Self::Clear(text)),
             other => crate::wire::read::<RedactedFact>(other)
-                .map(|fact| Self::Redacted { digest: fact.redacted, contains: fact.contains })
+                .map(|fact| Self::Redacted { digest: fact.redacted, contains: fact.contains, spells: fact.spells })
                 .map_err(D::Error::custom),
         }
     }
@@ -316,6 +337,21 @@ impl fmt::Debug for FactText {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hidden_text_in_the_spelling_of_its_page_is_the_same_entry() {
+        let key = DigestKey::new([7; 32]);
+        let stated = |text: &str| WireText::Redacted(key.digest(text));
+        let seen =
+            FactText::Clear("4242 4242 4242 4242".to_owned()).redact(&key, &["4242424242424242", "4242", "4243"]);
+        let verdicts = |text: &str| [seen.spells(&stated(text)), seen.equals(&stated(text))];
+        assert_eq!(verdicts("4242424242424242"), [Verdict::Holds, Verdict::Fails]);
+        assert_eq!(verdicts("4242 4242 4242 4242"), [Verdict::Holds; 2]);
+        assert_eq!(verdicts("4242"), [Verdict::Fails; 2]);
+        assert_eq!(seen.spells(&WireText::cut("4242424242424242")), Verdict::Unknown);
+        let read: FactText = serde_json::from_value(serde_json::to_value(&seen).unwrap()).unwrap();
+        assert_eq!(read, seen);
+    }
 
     #[test]
     fn short_texts_and_everyday_words_are_not_searched_for() {

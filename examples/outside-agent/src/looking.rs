@@ -106,7 +106,7 @@ fn candidate(state: &mut State, thing: Thing, row: usize) -> Candidate {
     let key = DigestKey::new([0x5e; 32]);
     let value = thing.is_field().then(|| {
         let clear = FactText::Clear(state.value(thing).into());
-        if thing == Thing::Password { clear.redact(&key, []) } else { clear }
+        if thing == Thing::Password { clear.redact(&key, &[]) } else { clear }
     });
     let y = f64::from(u32::try_from(row).unwrap_or(u32::MAX)) * 40.0 + 20.0;
     Candidate {

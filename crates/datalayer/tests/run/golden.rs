@@ -11,7 +11,7 @@ use cuebook_grammar::{Document, schema_of};
 use serde_json::{Value, json};
 
 /// `VERSION.jsonl` is the log of a run on the built-in site. That of 1.3 was made from that of 1.4, without what 1.4 added;
-/// those of 1.7 to 1.13 from those before them.
+/// those of 1.7 to 1.14 from those before them.
 fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }

@@ -92,7 +92,7 @@ pub(crate) fn password_record(step_index: u32) -> StepRecord {
     let asked: Vec<&str> = step.post.iter().flat_map(|condition| condition.compared_texts(&target)).collect();
     for sample in facts.before.iter_mut().chain(&mut facts.samples) {
         for element in sample.targets.values_mut().filter_map(|facts| facts.element.as_mut()) {
-            element.value = element.value.as_ref().map(|value| value.redact(&key, asked.iter().copied()));
+            element.value = element.value.as_ref().map(|value| value.redact(&key, &asked));
         }
     }
     let judged = |condition: &Condition| Judged {

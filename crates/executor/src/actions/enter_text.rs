@@ -91,7 +91,7 @@ impl StepRun<'_> {
         if entry.field.boxes > 1 && text.chars().nth(1).is_some() {
             let args = [entry.field.id.into()];
             let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
-            if let Some(Holding { value, joined }) = unless_gone(held)?.flatten() {
+            if let Some(Holding { value, joined, .. }) = unless_gone(held)?.flatten() {
                 if !is_same_entry(text, &joined) {
                     let message = "the boxes do not hold the text together, one character each";
                     return Err(self.act_failure(Cause::InvalidArgument, message).into());
@@ -304,15 +304,15 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    /// Returns `true` if the page handled the first character and left another value in the field than the browser
-    /// would have.
+    /// Returns `true` if the page changed the first character once it was entered, and left another value in the field
+    /// than the browser would have. One that works by keys alone needs all of them.
     async fn is_rewritten(&mut self, entry: &Entry, caret: Option<&Caret>, first: &str) -> Part<bool> {
         let Some(caret) = caret.filter(|caret| caret.is_plain && entry.field.boxes == 1) else { return Ok(false) };
         let args = [entry.field.id.into()];
         let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
         Ok(unless_gone(held)?
             .flatten()
-            .is_some_and(|held: Holding| ![caret.with(first), caret.with("")].contains(&held.value)))
+            .is_some_and(|held: Holding| !held.is_keyed && ![caret.with(first), caret.with("")].contains(&held.value)))
     }
 
     /// Ends the entry and checks that nothing went elsewhere.

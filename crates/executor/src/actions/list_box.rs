@@ -216,10 +216,11 @@ fn labels(rows: &[ListedOption]) -> Vec<String> {
 }
 
 fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {
-    let meant = |choice: &OptionChoice| {
+    let called = |choice: &OptionChoice, name: fn(&ListedOption) -> &str| {
         let mut all = rows.iter().enumerate();
-        all.find(|(position, row)| choice.means(*position, row.value.as_deref(), &row.label)).map(|(_, row)| row)
+        all.find(|(position, row)| choice.means(*position, row.value.as_deref(), name(row))).map(|(_, row)| row)
     };
+    let meant = |choice: &OptionChoice| called(choice, |row| &row.label).or_else(|| called(choice, |row| &row.text));
     match choice {
         OptionChoice::Text(text) => meant(&OptionChoice::Value(text.clone())).or_else(|| meant(choice)),
         choice => meant(choice),

@@ -96,6 +96,10 @@ impl StepRun<'_> {
         let known: Vec<String> = nearest(known, wanted).into_iter().take(NAMED).map(|label| cut(label, 100)).collect();
         let message = if is_disabled {
             format!("option {wanted} is disabled")
+        } else if known.is_empty() {
+            format!(
+                "there is no option {wanted}, nor any other with the role of one; click its text if it is on the page"
+            )
         } else {
             format!("there is no option {wanted}; the nearest are {known:?}")
         };

@@ -7,6 +7,7 @@ import "./summary.js";
 import "./watch.js";
 import "./meant.js";
 import "./enter.js";
+import "./lists.js";
 import "./scroll.js";
 import "./held.js";
 export { act } from "./reads.js";

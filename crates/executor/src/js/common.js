@@ -85,6 +85,11 @@ const standsFor = (target, inner) => {
   // An element with a name is not described by its text.
   return (!name || name === text) && sameWords(cb.textOf(inner), text);
 };
+/** Whether a control is worked through a label that makes up the target: a click there arrives at the control, too. */
+const isWorkedThrough = (target, control) =>
+  cb
+    .labelsOf(control)
+    .some((label) => label !== target && cb.contains(target, label) && standsFor(target, label));
 /** The control within `target` that an activation at `hit` is for, and not for the target: null if there is none. */
 export const controlWithin = (target, hit) => {
   const isNative = matches(target, NATIVE);
@@ -100,7 +105,7 @@ export const controlWithin = (target, hit) => {
     const isOther = labelled && labelled !== own && labelled !== target;
     const isControl = isOther || matches(up, INTERACTIVE) || matches(up, FIELDS);
     if (!isControl && (isNative || !matches(up, "[onclick]"))) continue;
-    if (own || !standsFor(target, up)) return up;
+    if (own || !(standsFor(target, up) || isWorkedThrough(target, up))) return up;
   }
   return null;
 };
@@ -108,7 +113,10 @@ export const controlWithin = (target, hit) => {
 export const pointedWithin = (target, hit, isCounted = (_) => true) => {
   const isPointed = (found) => cb.styleOf(found).cursor === "pointer";
   if (matches(target, NATIVE) || !cb.contains(target, hit) || isPointed(target)) return false;
-  return between(target, hit).some((up) => isCounted(up) && isPointed(up) && !standsFor(target, up));
+  const pointed = between(target, hit).filter(isPointed);
+  // What is in the part that makes up the target has its pointer from there.
+  const at = pointed.findLastIndex((up) => standsFor(target, up));
+  return pointed.slice(at + 1).some(isCounted);
 };
 /** What a drag would take along in place of the target. */
 export const draggableWithin = (target, hit) =>
@@ -134,26 +142,12 @@ export const reaches = (target, hit) => {
     if (matches(up, INTERACTIVE)) return closestInteractive(hit) === up;
     if (up !== target && tagOf(up) === "select") return hit === up;
   }
-  const box = boxOfChoice(target);
+  if (isWorkedThrough(target, hit)) return true;
+  const box = cb.boxOfChoice(target);
   return !!box && cb.contains(box, hit) && !between(box, hit).some((up) => matches(up, PICTURED));
 };
 /** What is drawn in the box of a field for choosing and may mean something by itself, such as what removes a choice. */
 const PICTURED = "svg, img, i, [onclick]";
-/**
- * The box that stands for a field for choosing, with its placeholder or its choice drawn over it: the hand is over all
- * of it, and nothing else that takes clicks or text is in it. Null if there is none.
- */
-const boxOfChoice = (field) => {
-  if (!(field instanceof HTMLInputElement) || cb.roleOf(field) !== "combobox") return null;
-  let box = null;
-  for (let up = cb.parentOf(field), depth = 0; up && depth < 5; up = cb.parentOf(up), depth++) {
-    if (cb.styleOf(up).cursor !== "pointer") break;
-    const inner = Array.from(queryWithin(up, `${INTERACTIVE}, ${FIELDS}, iframe`));
-    if (inner.some((one) => one !== field)) break;
-    box = up;
-  }
-  return box;
-};
 /** Whether a click on something in a label is one for the label's control: not on a link, nor on another field. */
 export const isPartOfLabel = (label, inner) => {
   const control = controlOf(label);
@@ -223,11 +217,14 @@ export const activeElement = () => {
 };
 export const editable = getter(HTMLElement.prototype, "isContentEditable");
 export const EDITABLE = "input, textarea, select, [contenteditable]:not([contenteditable=false i])";
+const BOXED = "[role=checkbox][aria-checked], [role=radio][aria-checked], [role=switch][aria-checked]";
 /** The element that text goes into: the target, its label's control, or the only field within it. */
 export const fieldOf = (target) => {
   if (target instanceof HTMLLabelElement) return controlOf(target) ?? target;
   if (!(target instanceof HTMLElement) || matches(target, `html, body, ${EDITABLE}`) || editable(target)) return target;
-  const inner = queryWithin(target, EDITABLE);
+  // A box that says whether it is checked may keep a field for its form.
+  if (matches(target, BOXED)) return target;
+  const inner = queryWithin(target, FIELDS);
   return inner.length === 1 ? inner[0] : target;
 };
 act.origin = () => String(globalThis.origin);

@@ -2,17 +2,14 @@
 // Focus, selection and what cannot be typed: dates, colours, native selects.
 import * as cb from "cuebook:core";
 import {
-  act, areaValue, attr, bodyOf, byDomId, dispatch, focusOf, getter, inputType, inputValue, matches, method, queryWithin,
-  rootElement, rootOf, scrollingElement, tagOf,
+  act, areaValue, bodyOf, dispatch, focusOf, getter, inputType, inputValue, method, rootElement,
 } from "./reads.js";
 import {
-  activeElement, closestInteractive, describe, editable, element, fieldOf, frame, originOf, reaches,
+  activeElement, closestInteractive, describe, editable, element, fieldOf, originOf, reaches,
 } from "./common.js";
-import { scrollOffset, scrollToOffset } from "./actionable.js";
-import { clientHeight } from "./scroll.js";
-import { isLate } from "./gesture.js";
+import { isLastKeyHandled, isLate } from "./gesture.js";
 import { changedMeaning } from "./meant.js";
-import { noteAround } from "./held.js";
+import { noteAround, noteEntered } from "./held.js";
 import { watching } from "./watch.js";
 
 const selectInput = method(HTMLInputElement.prototype, "select");
@@ -22,7 +19,7 @@ const setAreaRange = method(HTMLTextAreaElement.prototype, "setSelectionRange");
 const newElement = method(Document.prototype, "createElement");
 const SET_WHOLE = new Set(["date", "time", "month", "week", "datetime-local", "color", "range"]);
 const TYPED_INPUTS = new Set(["text", "search", "tel", "url", "email", "password", "number"]);
-const kindOf = (field) => {
+export const kindOf = (field) => {
   if (field instanceof HTMLInputElement) {
     const type = inputType(field);
     return SET_WHOLE.has(type) ? "whole" : TYPED_INPUTS.has(type) ? "text" : type;
@@ -72,10 +69,14 @@ act.field = (id) => {
 };
 /** What a field holds, as conditions see it. */
 const heldBy = (field) => cb.valueOf(field) ?? textIn(field);
-/** What a field holds now; `joined`: what it and the boxes after it hold together. */
+/**
+ * What a field holds now; `joined`: what it and the boxes after it hold together; `isKeyed`: the page itself did with the
+ * last key what the browser would have done.
+ */
 act.entered = (id) => {
   const field = element(id);
-  return field && { value: heldBy(field), joined: cb.boxesFrom(field).map(heldBy).join("") };
+  const joined = () => cb.boxesFrom(field).map(heldBy).join("");
+  return field && { value: heldBy(field), joined: joined(), isKeyed: isLastKeyHandled() };
 };
 /** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */
 act.checkedOf = (id) => {
@@ -230,8 +231,8 @@ act.setWhole = (id, value) => {
   return { fits: true, took };
 };
 
-const optionValue = getter(HTMLOptionElement.prototype, "value");
-const optionLabel = getter(HTMLOptionElement.prototype, "label");
+export const optionValue = getter(HTMLOptionElement.prototype, "value");
+export const optionLabel = getter(HTMLOptionElement.prototype, "label");
 const optionText = getter(HTMLOptionElement.prototype, "text");
 const isSelected = getter(HTMLOptionElement.prototype, "selected");
 const setSelectedIndex = (() => {
@@ -298,107 +299,13 @@ act.choose = (id, choices, really, expected) => {
   else if (chosen[0]) setSelected(chosen[0], true);
   else setSelectedIndex(field, -1);
   if (options.map(isSelected).join() !== before) {
+    // The page may draw the field anew in answer.
+    noteEntered(field);
     tell(field, "input");
     tell(field, "change");
   }
   return { native: true, ok: true, chosen: wanted.length, known };
 };
-const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
-const dataListOf = getter(HTMLInputElement.prototype, "list");
-const dataOptions = getter(HTMLDataListElement.prototype, "options");
-const byIdInFragment = method(DocumentFragment.prototype, "getElementById");
-const byIdIn = (root, name) =>
-  root instanceof DocumentFragment ? byIdInFragment(root, name) : byDomId(document, name);
-/** What a control opens: the element that it, or its only combo box, refers to. */
-const popupsOf = (target) => {
-  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))].slice(
-    0,
-    5,
-  );
-  const names = combos
-    .flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/))
-    .filter((name) => name);
-  return names.map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name)).filter((found) => found);
-};
-const isForSeveral = (choice) => matches(choice, "[aria-multiselectable=true] *");
-const isListBox = (target) => cb.roleOf(target) === "listbox";
-/**
- * The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`.
- */
-const choicesOf = (target, before) => {
-  const popups = popupsOf(target);
-  const scope = isListBox(target) ? [target] : popups.length ? popups : null;
-  const found = [];
-  cb.everyElement((choice) => {
-    if (found.length >= 500) return false;
-    const role = cb.roleOf(choice);
-    if (!CHOICES.has(role) || (!scope && role !== "option") || !cb.isVisible(choice)) return;
-    if (tagOf(choice) === "option" && !isListBox(target)) return;
-    const isIn = scope
-      ? scope.some((outer) => cb.contains(outer, choice))
-      : cb.contains(target, choice) || !before?.includes(cb.idOf(choice));
-    if (isIn) found.push(choice);
-  });
-  return found;
-};
-/**
- * The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown
- * before it was opened.
- */
-act.listed = (id, before) => {
-  const target = element(id);
-  if (!target) return null;
-  const field = fieldOf(target);
-  const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
-  const row = (choice) => {
-    const states = cb.statesOf(choice);
-    return {
-      id: cb.idOf(choice),
-      label: cb.cut(cb.nameOf(choice) || cb.textOf(choice), 200),
-      value: attr(choice, "data-value") ?? attr(choice, "value"),
-      disabled: !!states.disabled,
-      // In a list for one, the entry that Enter would take may call itself selected.
-      chosen: states.checked === "true" || (!!states.selected && (isListBox(target) || isForSeveral(choice))),
-    };
-  };
-  const data = (option) => ({
-    id: 0,
-    label: cb.cut(optionLabel(option), 200),
-    value: cb.cut(optionValue(option), 2000),
-    disabled: false,
-    chosen: false,
-  });
-  return {
-    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
-    expanded: cb.statesOf(target).expanded === true,
-    kind: list
-      ? "data"
-      : isListBox(target)
-        ? "list"
-        : matches(target, "html, body, form, fieldset, table, main")
-          ? "none"
-          : "control",
-    several: attr(target, "aria-multiselectable") === "true",
-    typed: kindOf(field) === "text",
-  };
-};
-/**
- * Scrolls an open list on, or back to its start; returns whether it moved. Lists that render only what is in view show
- * the rest of their options so.
- */
-act.scrollList = async (id, before, back) => {
-  const target = element(id);
-  const first = target && choicesOf(target, before)[0];
-  const scroller = first && cb.scrollerOf(first);
-  if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
-  const top = scrollOffset.top(scroller);
-  scrollToOffset(scroller, { top: back ? 0 : top + clientHeight(scroller) * 0.8, behavior: "instant" });
-  if (scrollOffset.top(scroller) === top) return false;
-  await frame();
-  await frame();
-  return true;
-};
-
 const innerText = getter(HTMLElement.prototype, "innerText");
 act.read = (id, what) => {
   const target = id === null ? (bodyOf(document) ?? rootElement(document)) : element(id);

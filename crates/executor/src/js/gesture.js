@@ -13,7 +13,7 @@ import {
 } from "./common.js";
 import { surveyed } from "./summary.js";
 import { watching } from "./watch.js";
-import { forgetLeft, heldNow, lostSince } from "./held.js";
+import { beginLeaving, heldNow, lostSince } from "./held.js";
 import {
   acceptItems, aroundOf, changedItems, changedMeaning, describeMeaning, itemsAround,
 } from "./meant.js";
@@ -115,6 +115,8 @@ const OPENERS = ["popovertarget", "popovertargetaction", "commandfor", "command"
 /** The text of an option, without its menu, which may be drawn once the pointer comes, and tips. */
 const chosenText = (found) => cb.textWithout(found, (one) => cb.isMenuOf(found, one) || isTipSince(one));
 const CHOSEN = new Set(["option", "menuitem", "menuitemradio", "menuitemcheckbox", "treeitem", "tab"]);
+/** What may be an entry of the list of a field that the press takes the focus from. */
+const LISTED = new Set([...CHOSEN].filter((role) => role !== "tab"));
 /**
  * What activating an element does, as far as its markup says: where a link leads, what a form does, what opens, what
  * an option is called.
@@ -158,15 +160,21 @@ const acceptSoon = (type) => {
   const [now, watch] = [gesture, watching];
   // Values that the page changes in answer to an activation are an effect of it, though no node changes with them.
   const held = type === "click" || (now.activates && !now.typing) ? heldNow() : null;
+  const before = type === "pointerdown" ? heldNow() : null;
   const again = () => {
     if (gesture === now) accept();
     if (watch && held !== null && heldNow() !== held) watch.noteAnswer();
   };
   let isOver = false;
   // Behind what the listeners put off until another task, and before their timers, however late this process is.
-  const over = () => {
+  const over = (event) => {
     isOver = true;
     again();
+    // The focus has not moved yet: an entry that is taken on the press has set its field.
+    if (event?.type === "mousedown" && heldNow() !== before) {
+      now.isTaken = true;
+      watch?.noteAnswer();
+    }
     soon(again);
     setTimeout(again);
   };
@@ -242,7 +250,7 @@ const objection = (event, target) => {
     return about(changeOf(target));
   }
   // The press took the focus from a field, and the page took its value. An entry of its list may be meant instead.
-  const lost = ENDS.has(event.type) && !CHOSEN.has(gesture.targetRole) ? lostSince() : null;
+  const lost = ENDS.has(event.type) && !LISTED.has(gesture.targetRole) ? lostSince() : null;
   if (lost) return { type: event.type, reason: "lost", by: "", lost };
   if (BEGINS.has(event.type)) gesture.displaced ??= changeBetween(target);
   const acts = ACTS.has(event.type) || gesture.expects?.type.includes(event.type);
@@ -357,7 +365,7 @@ for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLea
  */
 const isRedrawn = (origin) => {
   const called = gesture.meaning?.called ?? null;
-  if (called === null || !gesture.seen.length) return false;
+  if (called === null || !gesture.seen.length || gesture.isTaken) return false;
   const isTwin = (found) => cb.roleOf(found) === gesture.targetRole && meaningOf(found).called === called;
   // What was put in at this moment may not be hit yet.
   const there = [closestInteractive(origin), ...Array.from(queryWithin(origin, INTERACTIVE)).slice(0, 20)];
@@ -387,8 +395,12 @@ const startCarrying = (target) => {
   let pointer = null;
   const put = (records) => {
     for (const { addedNodes } of records) {
-      for (const node of addedNodes)
-        if (isElement(node) && !cb.contains(node, target) && added.size < 50) added.set(node, null);
+      for (const node of addedNodes) {
+        if (!isElement(node) || cb.contains(node, target)) continue;
+        // What moves may lie in a wrapper that does not.
+        for (const found of [node, ...Array.from(queryWithin(node, "*")).slice(0, 5)])
+          if (added.size < 50) added.set(found, null);
+      }
     }
   };
   const observer = new MutationObserver(put);
@@ -532,6 +544,7 @@ const handle = (event) => {
   const refused = objection(event, target);
   if (refused) return block(event, () => refused);
   watching?.begin(event);
+  if (event.type === "keydown") gesture.lastKey = event;
   if (gesture.from === null) {
     gesture.from = { x: event.clientX, y: event.clientY };
     if (!keys) gesture.stack = new Set(allAt(document, event.clientX, event.clientY));
@@ -556,6 +569,9 @@ const isNextBox = (origin) => {
 const TICK = 5;
 if (guard) guard.handle = handle;
 
+const defaultPrevented = getter(Event.prototype, "defaultPrevented");
+/** Whether the page kept the browser from doing what the last key does. */
+export const isLastKeyHandled = () => !!gesture?.lastKey && defaultPrevented(gesture.lastKey);
 const endGesture = () => {
   settle();
   gesture?.carrying?.stop();
@@ -565,11 +581,11 @@ export const openGesture = (spec) => {
   isKnown = true;
   if (!guard || !spec) return true;
   endGesture();
-  forgetLeft();
   guard.handle = handle;
   guard.listen();
   guard.closed = !!spec.closed;
   const target = spec.id ? element(spec.id) : null;
+  beginLeaving(target);
   const end = spec.end ? element(spec.end) : null;
   const isLost = (spec.id && !target) || (spec.end && !end);
   // What is lost is shut like any frame that has no part in the gesture.
@@ -591,6 +607,9 @@ export const openGesture = (spec) => {
     // What lay under the pointer at the first event.
     stack: null,
     isLeaving: false,
+    // The press has set a field.
+    isTaken: false,
+    lastKey: null,
     typing: !!spec.typing,
     // Only while text is typed: a key that acts on a box is for that box.
     boxes: target && spec.kind === "keys" && spec.typing ? cb.boxesFrom(fieldOf(target)) : [],

@@ -19,18 +19,26 @@ const suggests = (field) =>
   (attr(field, "aria-controls") ?? attr(field, "aria-owns")) !== null;
 /** When something was last entered here. */
 let enteredAt = -Infinity;
-/** Keeps what a field holds now; `null` for what holds nothing that could be compared. */
+/** Notes what was entered in a field, and what the field means. */
+export const noteEntered = (field, value = heldIn(field)) => {
+  if (value === null) return;
+  const about = { key: cb.meaningOf(field).key };
+  const calledThen = cb.nameOf(field);
+  kept.set(cb.idOf(field), { role: cb.roleOf(field), calledThen, about, value, around: lettersAround(field) });
+};
+/**
+ * Keeps what a field holds now, or, if the page has drawn it anew since something was entered, that; `null` for what
+ * holds nothing that could be compared.
+ */
 act.keep = (id) => {
   const target = element(id);
-  const field = target && fieldOf(target);
-  const value = field ? heldIn(field) : null;
+  const own = target && isConnected(target) ? fieldOf(target) : null;
+  const field = own ?? standIn(id);
+  const value = own ? heldIn(own) : (kept.get(id)?.value ?? null);
   if (!field || value === null) return null;
-  const role = cb.roleOf(field);
   enteredAt = performance.now();
-  const name = cb.nameOf(field);
-  const about = { key: cb.meaningOf(field).key };
-  kept.set(cb.idOf(field), { role, calledThen: name, about, value, around: lettersAround(field) });
-  const called = `${role || describe(field)} ${JSON.stringify(cb.cut(name, 100))}`;
+  noteEntered(field, value);
+  const called = `${cb.roleOf(field) || describe(field)} ${JSON.stringify(cb.cut(cb.nameOf(field), 100))}`;
   return {
     id: cb.idOf(field),
     called,
@@ -68,6 +76,7 @@ act.leftOf = (id, wanted) => {
   const field = element(id);
   const value = field && entering.field === id ? cb.valueOf(field) : undefined;
   if (value === undefined) return null;
+  noteEntered(field);
   const [whole, rest] = [lettersOf(wanted), lettersOf(value)];
   const passed = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : "";
   return passed && lettersAround(field).split(passed).length > entering.around.split(passed).length ? value : null;
@@ -89,26 +98,45 @@ act.holdings = (ids) =>
     return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
   });
 
-/** What kept fields hold now, as a key to compare. */
+/** What had the focus as the gesture began, what it held, and what is pressed. */
+let [focused, held, pressed] = [null, null, null];
+/** What fields hold now that were kept, and that which had the focus, as a key to compare. */
 export const heldNow = () =>
-  JSON.stringify(Array.from(kept.keys(), (id) => (element(id) ? heldIn(element(id)) : null)));
+  JSON.stringify([
+    focused && heldIn(focused),
+    ...Array.from(kept.keys(), (id) => (element(id) ? heldIn(element(id)) : null)),
+  ]);
 /** What kept fields held when the focus began to leave them, since a gesture began. */
 let left = new Map();
 const noteLeft = (event) => {
   const field = originOf(event);
   const id = field && kept.has(cb.idOf(field)) ? cb.idOf(field) : 0;
-  if (id && !left.has(id)) left.set(id, heldIn(field));
+  if (!id || left.has(id)) return;
+  // What lies beside a field may be there to empty it.
+  const isBeside = !pressed || cb.contains(cb.displayOf(field), pressed);
+  const isEmptied = field === focused && held && heldIn(field) === "" && !isBeside;
+  left.set(id, isEmptied ? held : heldIn(field));
 };
 for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLeft, true);
-export const forgetLeft = () => {
+export const beginLeaving = (target) => {
   left = new Map();
+  focused = activeElement();
+  held = focused && heldIn(focused);
+  pressed = target;
 };
+/** A date in digits without the zeros that fill its parts; null for any other text. */
+const dateIn = (text) =>
+  /^(?:\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{4})$/.test(text)
+    ? text.split(/[/.-]/).map(Number).join("/")
+    : null;
 /**
  * Whether a page only wrote out what it was given: all letters and digits of `text`, in order, are in `now`. A
  * telephone number that is written with its country has no zero before it any more.
  */
 const isWrittenOut = (text, now) => {
   if (Number(text) === Number(now)) return true;
+  const [date, dateNow] = [dateIn(text), dateIn(now)];
+  if (date && dateNow) return date === dateNow;
   const wanted = now.startsWith("+") ? lettersOf(text).replace(/^0(?=\d{5})/, "") : lettersOf(text);
   let at = 0;
   for (const letter of lettersOf(now)) if (letter === wanted[at]) at++;

@@ -90,3 +90,27 @@ async fn files_come_from_declared_directories_only() {
     let failure = failed(lab.step(f, json!({"type": "upload", "targetRef": "f", "files": ["/etc/hostname"]})).await);
     assert_eq!(failure.cause, Cause::PolicyBlocked);
 }
+
+#[tokio::test]
+async fn a_drawn_box_that_keeps_a_field_for_its_form_is_checked() {
+    let labs = Labs::open().await;
+    for inner in ["<input type=hidden name=a>", "<input type=checkbox style='display:none'>"] {
+        let page = format!(
+            "<div id=it role=checkbox aria-checked=false tabindex=0 onclick=\"this.ariaChecked = String(this.ariaChecked !== 'true')\">{inner}Red</div>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": "check", "targetRef": "it"})).await);
+        assert_eq!(lab.eval("it.ariaChecked").await, "true", "{inner}");
+    }
+}
+
+#[tokio::test]
+async fn a_box_that_is_partly_on_goes_where_the_step_says() {
+    let labs = Labs::open().await;
+    let page = "<div id=it role=checkbox aria-checked=mixed tabindex=0 onclick=\"this.ariaChecked = String(this.ariaChecked !== 'true')\">All</div>";
+    for (verb, expected) in [("check", "true"), ("uncheck", "false")] {
+        let mut lab = labs.lab(&[("/", page)]).await;
+        succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": verb, "targetRef": "it"})).await);
+        assert_eq!(lab.eval("it.ariaChecked").await, expected);
+    }
+}

@@ -158,3 +158,49 @@ async fn a_target_that_is_drawn_anew_as_the_focus_leaves_a_field_was_not_clicked
     succeeded(lab.click("#go").await);
     assert_eq!(lab.eval("document.title").await, "pressed");
 }
+
+#[tokio::test]
+async fn a_label_that_makes_up_the_target_works_its_control() {
+    let labs = Labs::open().await;
+    let label = "<label style='display:block;padding:8px'><input type=checkbox> Red</label>";
+    for (target, is_on) in [
+        (format!("<div id=it>{label}</div>"), true),
+        (format!("<div id=it role=option tabindex=0><div>{label}</div></div>"), true),
+        ("<div id=it><label for=box style='display:block'>Red</label></div><input id=box type=checkbox>".into(), true),
+        (format!("<div id=it>{label}<p style='padding:20px'>A colour</p></div>"), false),
+    ] {
+        let mut lab = labs.lab(&[("/", &target)]).await;
+        succeeded(lab.click("#it").await);
+        assert_eq!(lab.eval("document.querySelector('input').checked").await, is_on, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn what_lies_in_the_part_that_makes_up_the_target_is_pressed() {
+    // The listener is on the inner part, and a sign comes into its middle.
+    let page = "<div role=columnheader id=it style='width:200px;padding:0 20px'><div id=label style='cursor:pointer;display:flex;justify-content:center'>\
+        Age</div></div><script>let sorted = 0; label.onclick = () => { sorted++; label.innerHTML = '<span>Age</span>'; label.firstChild.setAttribute('style', 'padding:0 30px') }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.click("#it").await);
+    succeeded(lab.click("#it").await);
+    assert_eq!(lab.eval("sorted").await, 2);
+}
+
+#[tokio::test]
+async fn an_entry_that_is_taken_on_the_press_was_clicked() {
+    let labs = Labs::open().await;
+    let page = |ends: &str| {
+        format!(
+            "<input id=it><div id=list><div id=go>Graz, Austria</div></div><script>const take = () => {{ it.value = 'Graz, Austria'; {ends} }}; \
+             go.onmousedown = take</script>"
+        )
+    };
+    let redrawn = "list.innerHTML = list.innerHTML; list.firstChild.onmousedown = take";
+    for ends in ["list.style.display = 'none'", "list.hidden = true", redrawn] {
+        let mut lab = labs.lab(&[("/", &page(ends))]).await;
+        let it = json!({"it": css_of("#it")});
+        succeeded(lab.step(it, json!({"type": "type", "targetRef": "it", "text": "Gra"})).await);
+        succeeded(lab.click("#go").await);
+        assert_eq!(lab.eval("it.value").await, "Graz, Austria", "{ends}");
+    }
+}

@@ -167,10 +167,10 @@ async fn a_zone_that_moves_to_another_row_during_a_drag_gets_no_drop() {
 
 #[tokio::test]
 async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
-    let page = |veil: &str| {
+    let page = |put: &str, veil: &str| {
         format!(
             "<style>div{{width:80px;height:60px;background:#ccc;margin:4px}}</style><div id=card>card</div><div id=zone>zone</div>{veil}<script>\
-             let copy = null; window.log = []; card.onmousedown = (e) => {{ e.preventDefault(); copy = card.cloneNode(true); copy.id = 'copy'; document.body.append(copy); \
+             let copy = null; window.log = []; card.onmousedown = (e) => {{ e.preventDefault(); copy = card.cloneNode(true); copy.id = 'copy'; {put}; \
              Object.assign(copy.style, {{ position: 'absolute', margin: 0 }}); move(e); }}; \
              const move = (e) => {{ if (!copy) return; copy.style.left = e.pageX - 20 + 'px'; copy.style.top = e.pageY - 20 + 'px'; \
              if (document.getElementById('veil') && e.pageY > 90) veil.style.display = 'block'; }};\
@@ -179,8 +179,14 @@ async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
         )
     };
     let veil = "<div id=veil style='display:none;position:fixed;inset:0;width:auto;height:auto;z-index:9'></div>";
-    let (plain, veiled) = (page(""), page(veil));
-    let mut lab = lab(&[("/", &plain), ("/veiled", &veiled)]).await;
+    let put = "document.body.append(copy)";
+    let wrapped = "const wrap = document.createElement('section'); wrap.append(copy); document.body.append(wrap)";
+    let (plain, wrapped, veiled) = (page(put, ""), page(wrapped, ""), page(put, veil));
+    let mut lab = lab(&[("/", &plain), ("/wrapped", &wrapped), ("/veiled", &veiled)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("log.join()").await, "dropped");
+    let url = lab.url("/wrapped");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
     succeeded(lab.step(ends(), drag(json!([]))).await);
     assert_eq!(lab.eval("log.join()").await, "dropped");
     let url = lab.url("/veiled");

@@ -3,7 +3,7 @@
 use cuebook_grammar::outcome::Cause;
 use serde_json::json;
 
-use crate::lab::{css_of, failed, lab, succeeded};
+use crate::lab::{Labs, css_of, failed, lab, succeeded};
 
 #[tokio::test]
 async fn typing_reaches_a_field_that_listens_to_keys() {
@@ -197,4 +197,27 @@ async fn what_is_typed_into_a_part_of_a_date_replaces_it() {
     assert_eq!(lab.eval("it.textContent").await, "07");
     let failure = failed(lab.step(it, json!({"type": "type", "targetRef": "it", "text": "9"})).await);
     assert_eq!(failure.cause, Cause::PostconditionFailed, "it holds 79");
+}
+
+#[tokio::test]
+async fn a_field_that_works_by_keys_gets_all_of_them() {
+    let page = "<input id=it value='yyyy-mm'><script>let digits = ''; it.onkeydown = (e) => { if (!/^[0-9]$/.test(e.key)) return; e.preventDefault(); \
+        digits += e.key; it.value = digits.padEnd(6, '-') }; it.onfocus = () => { it.value = '' }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let typed = json!({"type": "type", "targetRef": "it", "text": "202405", "post": [{"kind": "valueEquals", "target": "it", "value": "202405"}]});
+    succeeded(lab.step(json!({"it": css_of("#it")}), typed).await);
+}
+
+#[tokio::test]
+async fn a_card_number_that_the_page_groups_is_the_one_that_was_entered() {
+    let labs = Labs::open().await;
+    let page = "<input id=it autocomplete=cc-number oninput=\"this.value = this.value.replace(/\\D/g, '').replace(/(.{4})(?=.)/g, '$1 ')\">";
+    for verb in ["type", "setValue"] {
+        let mut lab = labs.lab(&[("/", page)]).await;
+        let text = if verb == "type" { "text" } else { "value" };
+        let step = json!({"type": verb, "targetRef": "it", text: "4242424242424242"});
+        let success = succeeded(lab.step(json!({"it": css_of("#it")}), step).await);
+        assert_eq!(lab.eval("it.value").await, "4242 4242 4242 4242", "{verb}");
+        assert!(!format!("{:?}", success.evidence).contains("4242"), "{verb}");
+    }
 }

@@ -122,6 +122,52 @@ async fn an_option_that_only_scrolling_brings_is_found() {
     assert_eq!(lab.eval("c.textContent").await, "Row 150");
 }
 
+/// As Ant Design draws it: the list of roles has no area and holds the first entries, whose texts are values; those that
+/// are seen have no role, and only some of them are there.
+const MIRRORED: &str = "<input id=c role=combobox aria-haspopup=listbox aria-controls=pop aria-expanded=false readonly value=''><div id=drop style='display:none'>\
+    <div id=pop role=listbox style='width:0;height:0;overflow:hidden'><div role=option aria-label='Row 0' aria-selected=false>v0</div></div>\
+    <div id=roller style='height:100px;overflow-y:hidden;position:relative'><div id=pad style='height:3200px'></div></div></div><script>\
+    const chosen = new Set(); const draw = () => { const from = Math.floor(roller.scrollTop / 20); pad.innerHTML = ''; for (let n = from; n < from + 7 && n < 160; n++) { const o = document.createElement('div'); o.title = 'Row ' + n;\
+    o.ariaSelected = String(chosen.has(n)); o.style.cssText = 'position:absolute;height:20px;top:' + n * 20 + 'px'; o.innerHTML = '<b>Row ' + n + '</b>'; o.onclick = () => { if (!chosen.delete(n)) chosen.add(n); c.value = [...chosen].map((n) => 'Row ' + n).join(); draw(); }; pad.append(o); } };\
+    roller.onscroll = () => requestAnimationFrame(draw); c.onclick = () => { drop.style.display = 'block'; c.ariaExpanded = 'true'; draw(); };</script>";
+
+#[tokio::test]
+async fn options_without_a_role_beside_a_list_without_area_are_chosen() {
+    let labs = Labs::open().await;
+    let mut lab = labs.lab(&[("/", MIRRORED)]).await;
+    let (it, step) = choose("#c", json!(["Row 2", "Row 150"]));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("c.value").await, "Row 2,Row 150");
+    // One that is chosen stays so.
+    let (it, step) = choose("#c", json!("Row 150"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("c.value").await, "Row 2,Row 150");
+    let (it, step) = choose("#c", json!("Row 1500"));
+    assert_eq!(failed(lab.step(it, step).await).cause, Cause::OptionNotFound);
+}
+
+#[tokio::test]
+async fn an_option_with_a_named_picture_is_chosen_by_its_text() {
+    let page = "<div id=c role=combobox tabindex=0 aria-expanded=false aria-controls=pop>Pick</div><div id=pop role=listbox hidden>\
+        <div role=option><svg role=img aria-label=tick width=9 height=9></svg><span>Graz</span></div></div><script>\
+        c.onclick = () => { pop.hidden = false; c.ariaExpanded = 'true' }; pop.onclick = () => { c.textContent = 'Graz'; pop.hidden = true }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Graz"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("c.textContent").await, "Graz");
+}
+
+#[tokio::test]
+async fn an_entry_of_a_tree_that_a_field_opens_is_chosen_by_its_text() {
+    let page = "<input id=c role=combobox aria-haspopup=listbox aria-controls=none aria-expanded=false readonly><div id=drop role=tree hidden><div role=treeitem aria-expanded=true style='width:400px'>\
+        <span onclick='c.value = `folded`'>v</span> <span title='Parent'><span>Parent</span></span></div><div role=treeitem style='width:400px'><span title='Leaf'><span>Leaf</span></span></div></div><script>\
+        c.onclick = () => { drop.hidden = false; c.ariaExpanded = 'true' }; for (const s of document.querySelectorAll('[title]')) s.onclick = () => { c.value = s.title; drop.hidden = true; c.ariaExpanded = 'false' };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Leaf"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("c.value").await, "Leaf");
+}
+
 #[tokio::test]
 async fn an_autocomplete_field_is_typed_into_and_its_suggestion_chosen() {
     let page = "<input id=c role=combobox aria-autocomplete=list aria-expanded=false aria-controls=pop><ul id=pop role=listbox hidden></ul><script>\

@@ -1,7 +1,6 @@
 //! Evaluation of conditions on facts.
 
 use super::{Aspect, Changed, Condition, MAX_DEPTH, Matches, PropertyEquals, RequestObserved, TextOf};
-use crate::entry::is_same_entry;
 use crate::facts::{DownloadEnd, ElementFacts, EventFacts, Facts, Sample, TargetFacts, Toggle};
 use crate::id::TargetRef;
 use crate::role::Role;
@@ -136,11 +135,9 @@ impl<'a> Moment<'a> {
             C::TitleMatches(c) => Verdict::from_option(c.pattern.is_match(&self.now.title)),
             C::AttrEquals(c) => self.element(&c.target, |e| attribute(e, &c.name, &c.value)),
             C::PropertyEquals(c) => self.element(&c.target, |e| property(e, c)),
-            C::ValueEquals(c) => self.value(&c.target, |seen| match (self.reading, seen, &c.value) {
-                (Reading::AsEntered, FactText::Clear(seen), WireText::Clear(wanted)) => {
-                    Verdict::from_bool(is_same_entry(wanted, seen))
-                }
-                _ => seen.equals(&c.value),
+            C::ValueEquals(c) => self.value(&c.target, |seen| match self.reading {
+                Reading::AsEntered => seen.spells(&c.value),
+                Reading::Exact => seen.equals(&c.value),
             }),
             C::ValueContains(c) => self.value(&c.target, |seen| seen.contains(&c.value)),
             C::ElementTextContains(c) => self.text(&c.target, &c.text, Comparison::Contains),
@@ -193,7 +190,7 @@ impl<'a> Moment<'a> {
             C::ClassContains(c) => {
                 self.element(&c.target, |e| Verdict::from_bool(e.classes.iter().any(|class| class == c.class.as_str())))
             }
-            C::SelectedValues(c) => self.element(&c.target, |e| selected(e, &c.values)),
+            C::SelectedValues(c) => self.element(&c.target, |e| selected(e, &c.values, self.reading)),
             C::AnyEffect(_) => match self.events.any_effect {
                 Some(true) => Verdict::Holds,
                 _ => Verdict::Unknown,
@@ -416,7 +413,7 @@ const fn bool_text(value: bool) -> &'static str {
     if value { "true" } else { "false" }
 }
 
-fn selected(element: &ElementFacts, wanted: &[ShortText]) -> Verdict {
+fn selected(element: &ElementFacts, wanted: &[ShortText], reading: Reading) -> Verdict {
     let same = |seen: &[String]| {
         let mut seen: Vec<String> = seen.iter().map(|s| collapse_white_space(s)).collect();
         let mut wanted: Vec<String> = wanted.iter().map(|s| collapse_white_space(s)).collect();
@@ -428,7 +425,12 @@ fn selected(element: &ElementFacts, wanted: &[ShortText]) -> Verdict {
     if same(&element.selected_values) || same(&element.selected_labels) {
         return Verdict::Holds;
     }
-    // A custom list box shows its choice as a value or in its text, if it shows it at all.
+    // A custom list box shows its choice as a value or in its text, if it shows it at all. Beside what a step has just
+    // chosen there may be a caption.
+    let shows = |one: &ShortText| element.selected_labels.iter().any(|seen| *seen == collapse_white_space(one));
+    if !is_native && reading == Reading::AsEntered && !wanted.is_empty() && wanted.iter().all(shows) {
+        return Verdict::Holds;
+    }
     match (is_native, wanted, element.value.as_ref().and_then(FactText::clear)) {
         (true, ..) => Verdict::Fails,
         (false, [only], Some(value)) if collapse_white_space(value) == collapse_white_space(only) => Verdict::Holds,
@@ -441,6 +443,20 @@ mod tests {
     use super::*;
     use crate::condition::{Inner, PatternOnly};
     use crate::text_match::Pattern;
+
+    #[test]
+    fn a_choice_beside_a_caption_is_seen_right_after_it_was_made() {
+        let labels = ["Colours", "red", "blue"].map(str::to_owned);
+        let verdict = |tag: &str, wanted: &[&str]| {
+            let element =
+                ElementFacts { tag: tag.to_owned(), selected_labels: labels.to_vec(), ..ElementFacts::default() };
+            let wanted: Vec<ShortText> = wanted.iter().map(|text| ShortText::cut(text)).collect();
+            [Reading::AsEntered, Reading::Exact].map(|reading| selected(&element, &wanted, reading))
+        };
+        assert_eq!(verdict("input", &["blue", "red"]), [Verdict::Holds, Verdict::Unknown]);
+        assert_eq!(verdict("input", &["green"]), [Verdict::Unknown; 2]);
+        assert_eq!(verdict("select", &["red"]), [Verdict::Fails; 2]);
+    }
 
     #[test]
     fn what_becomes_true_holds_only_after_it_did_not() {

@@ -2,7 +2,7 @@
 //!
 //! One question per document names every listener in it; those for the pointer and for drops are passed to
 //! the script. It offers an element that listens for itself and skips one that listens for a whole region; an element
-//! that accepts drops is always offered, because a drag has to end somewhere.
+//! that accepts drops is always offered, because a drag has to end somewhere, unless it is the root of a framework.
 //!
 //! Invariants: an element is passed once while it listens, and withdrawn when it no longer does; at most [`HANDED`] in
 //! one observation, in document order.
@@ -30,6 +30,9 @@ const HANDED: usize = 300;
 const MANY: usize = 100;
 /// The most listeners that are read; in a document with more, everything listens.
 const READ: usize = 20_000;
+/// The most kinds of events that an element listens to for itself. A root of React listens to about 80, drops among them,
+/// for all that is in it.
+const DELEGATED: usize = 30;
 /// The events of pointing and pressing.
 const POINTED: [&str; 6] = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup"];
 
@@ -212,11 +215,17 @@ async fn listening(world: &ProbeWorld, place: Place, until: Instant) -> Result<V
     // It is sent here; its reply is not awaited.
     drop(session.request(ReleaseObjectParams::new(document), until));
     let all: Listeners = reply?.parse()?;
+    let mut kinds: HashMap<i64, HashSet<&str>> = HashMap::new();
+    for listener in all.listeners.iter().take(READ) {
+        let Some(node) = listener.backend_node_id else { continue };
+        kinds.entry(node).or_default().insert(&listener.kind);
+    }
     let mut order: Vec<(i64, Listens)> = Vec::new();
     let mut places: HashMap<i64, usize> = HashMap::new();
-    for listener in all.listeners.into_iter().take(READ) {
+    for listener in all.listeners.iter().take(READ) {
         let pointer = POINTED.contains(&listener.kind.as_str());
-        let drop = listener.kind == "drop";
+        let delegates = |node| kinds.get(node).is_some_and(|kinds| kinds.len() > DELEGATED);
+        let drop = listener.kind == "drop" && !listener.backend_node_id.as_ref().is_some_and(delegates);
         let Some(node) = listener.backend_node_id.filter(|_| pointer || drop) else { continue };
         let place = *places.entry(node).or_insert_with(|| {
             order.push((node, Listens::default()));

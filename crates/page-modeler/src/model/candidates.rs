@@ -233,7 +233,7 @@ fn candidate(
     };
     let value = row.value.clone().map(|value| {
         let value = FactText::Clear(value);
-        if row.sensitive { value.redact(digest, []) } else { value }
+        if row.sensitive { value.redact(digest, &[]) } else { value }
     });
     let value = match value {
         Some(FactText::Clear(text)) => Some(FactText::Clear(scrubbed(&text, secrets))),

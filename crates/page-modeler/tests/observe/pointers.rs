@@ -1,6 +1,7 @@
 //! Tests of elements that only react to the pointer.
 
 use cuebook_grammar::observation::Scope;
+use cuebook_grammar::secret::FactText;
 
 use crate::stage::{Stage, check, lines_of, serve};
 
@@ -77,6 +78,36 @@ async fn an_element_that_accepts_drops_is_always_offered() {
         &["listitem \"Card\"", "button \"Add\""],
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_that_listens_to_everything_accepts_no_drops() {
+    check(
+        "<div id=root style='min-height:500px'><p>Text</p><button>Add</button></div>
+         <script>for (const kind of Object.keys(HTMLElement.prototype).filter((name) => name.startsWith('on'))) root.addEventListener(kind.slice(2), () => {})</script>",
+        &["button \"Add\""],
+        "root.title = 'x'",
+        &["button \"Add\""],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_for_choosing_is_seen_through_the_box_that_stands_for_it() {
+    let select = |name: &str, cursor: &str| {
+        format!(
+            "<label for={name}>{name}</label><div class=box style='cursor:{cursor};border:1px solid;padding:4px'><div class=box>\
+             <input id={name} role=combobox aria-haspopup=listbox aria-expanded=false readonly style='opacity:0;width:4px;cursor:inherit'>\
+             <span id={name}Shown></span></div></div>"
+        )
+    };
+    let listens = "<script>for (const box of document.querySelectorAll('.box')) box.addEventListener('mousedown', () => {})</script>";
+    let mut stage = Stage::on(&(select("City", "pointer") + &select("Tags", "text") + listens)).await;
+    assert_eq!(lines_of(&stage.observe(Scope::Full).await), ["combobox \"City\"", "combobox \"Tags\""]);
+    stage.page_script("CityShown.textContent = 'Graz'; 0").await;
+    let observed = stage.observe(Scope::Full).await;
+    let values = observed.candidates.iter().map(|candidate| candidate.value.as_ref().and_then(FactText::clear));
+    assert_eq!(values.collect::<Vec<_>>(), [Some("Graz"), None]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -166,7 +166,8 @@ fn the_value_of_a_password_field_is_in_no_prompt() {
     let mut page = shop();
     let key = DigestKey::new([7; 32]);
     let digest = key.digest("hunter2").as_str().to_owned();
-    page.candidates[1].value = Some(FactText::Redacted { digest: key.digest("hunter2"), contains: Vec::new() });
+    page.candidates[1].value =
+        Some(FactText::Redacted { digest: key.digest("hunter2"), contains: Vec::new(), spells: Vec::new() });
     let policy = policy(&page);
     let turn = ask(&request(&page, &policy), &Form::Plan).turn;
     assert!(turn.contains("textbox \"Password\" [c2] [password] value=(hidden)"), "{turn}");

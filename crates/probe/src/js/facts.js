@@ -9,6 +9,7 @@ import {
   controlOf, controlValue, descriptionOf, errorMessageOf, labelTexts, nameOf, selectedOptions,
 } from "./names.js";
 import { inEditable, isSensitive, statesOf, valueOf } from "./states.js";
+import { shownChoices } from "./choosing.js";
 import { boxOf, hasArea, isVisible, shareInView } from "./visible.js";
 
 export const TEXT_LIMIT = 20000;
@@ -172,6 +173,9 @@ export const factsOf = (element, ask) =>
       facts.selectedLabels = chosen.map((option) =>
         cut(collapse(getter(HTMLOptionElement.prototype, "label")(option) || textContent(option)), 200),
       );
+    } else {
+      const shown = shownChoices(bearer);
+      if (shown.length) facts.selectedLabels = shown;
     }
     if (ask.attributes?.length)
       facts.attributes = Object.fromEntries(

@@ -8,6 +8,7 @@ import {
 import { isNativelyDisabled } from "./roles.js";
 import { isHidden, labelsOf } from "./names.js";
 import { isAriaDisabled } from "./states.js";
+import { boxOfChoice } from "./choosing.js";
 import { TEXT_LIMIT } from "./facts.js";
 
 /**
@@ -338,7 +339,9 @@ export const standInOf = (element) => {
     }
     return null;
   }
-  return reached ? (editorOf(element) ?? shownWithin(element)) : null;
+  if (!reached) return null;
+  const box = boxOfChoice(element);
+  return box && isShown(box) ? box : (editorOf(element) ?? shownWithin(element));
 };
 /**
  * The visible editor that a hidden text area takes the input for: the nearest thing around it that is shown and has

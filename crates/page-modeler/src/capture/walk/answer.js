@@ -199,7 +199,7 @@ export const run = (options) => (options.anew ? aside(() => runOnce(options)) : 
  * @type {(keyof typeof memory)[]}
  */
 const CACHED = [
-  "infos", "order", "nameless", "records", "targets", "everything", "roots", "surroundings", "panes", "animated",
+  "infos", "order", "surrounded", "records", "targets", "everything", "roots", "surroundings", "panes", "animated",
   "extents", "changedIn",
 ];
 /** Runs `work` on an empty cache, and restores the cache afterwards. */

@@ -1,5 +1,6 @@
 // @ts-check
 // Widgets that are made of two elements.
+import * as cb from "cuebook:core";
 import { WIDGETS } from "./reasons.js";
 
 const COLLECTED = new Set(["tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem"]);
@@ -28,6 +29,12 @@ const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBo
   if (inner.role === outer.role) return inner.reason === "native" && outer.reason !== "native" ? "inner" : "outer";
   return PRESSED.has(inner.role) && (COLLECTED.has(outer.role) || PRESSED.has(outer.role)) ? "outer" : "";
 };
+/** Whether a row is for the box that stands for the field in it, or for a part of that: no control of its own. */
+const isBoxOf = ({ row, info: outer }, { info: inner }) =>
+  inner.role === "combobox" &&
+  inner.offer !== inner.element &&
+  !WIDGETS.has(row.role) &&
+  cb.contains(inner.offer, outer.element);
 /** Leaves one entry of each widget that is made of two elements. */
 export const withoutDoubles = (entries) => {
   const owners = entries.map((entry) => entry.owner);
@@ -37,7 +44,7 @@ export const withoutDoubles = (entries) => {
   for (let i = entries.length - 1; i >= 0; i--) {
     const owner = owners[i];
     if (gone[i] || owner < 0 || inside[owner] !== 1 || inside[i] > 0) continue;
-    const keeps = standsForBoth(entries[owner], entries[i]);
+    const keeps = isBoxOf(entries[owner], entries[i]) ? "inner" : standsForBoth(entries[owner], entries[i]);
     if (keeps === "") continue;
     inside[owner] = 0;
     if (keeps === "outer") {

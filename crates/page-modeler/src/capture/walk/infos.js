@@ -95,7 +95,7 @@ export const WALKED = 3;
 export const forgetAll = () => {
   memory.infos = new WeakMap();
   memory.order = null;
-  memory.nameless = new Set();
+  memory.surrounded = new Set();
   kept.view = kept.full = null;
 };
 /** What depends on what an element holds. */
@@ -150,7 +150,7 @@ export const forget = (info) => {
   while (stack.length) {
     const one = stack.pop();
     if (memory.infos.get(one.element) === one) memory.infos.delete(one.element);
-    memory.nameless.delete(one);
+    memory.surrounded.delete(one);
     if (one.control) dropRow(one.control);
     if (one.kids) for (const kid of one.kids) stack.push(kid);
   }

@@ -182,7 +182,7 @@ export const prepare = () => {
         const info = memory.infos.get(element);
         if (info) renew(info);
       }
-    for (const info of memory.nameless) info.row = null;
+    for (const info of memory.surrounded) info.row = null;
   }
   return changed;
 };

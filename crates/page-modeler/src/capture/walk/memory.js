@@ -4,8 +4,8 @@ export const memory = {
   infos: new WeakMap(),
   /** Everything that the last walk visited, in its order; null if it cannot be relied on. */
   order: null,
-  /** Fields without a name: what stands beside them may change without them. */
-  nameless: new Set(),
+  /** Fields without a name, or that show a choice beside them: what stands there may change without them. */
+  surrounded: new Set(),
   /** Counts walks, so that one drops each Info once. */
   epoch: 1,
   records: [],

@@ -62,7 +62,7 @@ export const rowOf = (run, info, stand) => {
   put("title", shortText(attr(element, "title") ?? "", 200));
   if (!row.name && FIELDS.has(row.control)) {
     put("beside", cb.besideOf(element, tag, role));
-    memory.nameless.add(info);
+    memory.surrounded.add(info);
   }
   if (/[a-z_]{3}/.test(row.name || row.fallback || "")) {
     const icons = ligaturesOf(element);
@@ -74,7 +74,9 @@ export const rowOf = (run, info, stand) => {
       row.control === "text" || row.control === "plain" || row.control === "number" || row.control === "multiline"
         ? "password"
         : row.control;
-  const value = cb.valueOf(element);
+  const drawn = tag === "input" ? cb.drawnChoice(element) : "";
+  if (role === "combobox" && tag === "input") memory.surrounded.add(info);
+  const value = drawn || cb.valueOf(element);
   if (value !== undefined && value !== null && value !== "") {
     row.value = cut(value, 2000);
     if (sensitive) {

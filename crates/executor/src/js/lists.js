@@ -1,0 +1,149 @@
+// @ts-check
+// Options that a page draws itself, in the list that a control is or opens.
+import * as cb from "cuebook:core";
+import {
+  act, attr, bodyOf, byDomId, getter, matches, method, queryWithin, rectOf, rootOf, scrollingElement, tagOf,
+} from "./reads.js";
+import { element, fieldOf, frame } from "./common.js";
+import { scrollOffset, scrollToOffset } from "./actionable.js";
+import { clientHeight } from "./scroll.js";
+import { isLate } from "./gesture.js";
+import { kindOf, optionLabel, optionValue } from "./enter.js";
+
+const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
+const dataListOf = getter(HTMLInputElement.prototype, "list");
+const dataOptions = getter(HTMLDataListElement.prototype, "options");
+const byIdInFragment = method(DocumentFragment.prototype, "getElementById");
+const byIdIn = (root, name) =>
+  root instanceof DocumentFragment ? byIdInFragment(root, name) : byDomId(document, name);
+/**
+ * Where the options of a list are drawn: in the list, or, where it has no area and only repeats for screen readers some
+ * of what stands beside it, in what encloses both.
+ */
+const drawnList = (list, target) => {
+  const isEmpty = (one) => {
+    const { width, height } = rectOf(one);
+    return (width === 0 || height === 0) && cb.styleOf(one).display !== "none";
+  };
+  let drawn = list;
+  while (isEmpty(drawn)) {
+    const around = cb.composedParentOf(drawn);
+    if (!around || around === bodyOf(document) || cb.contains(around, target)) return list;
+    drawn = around;
+  }
+  return drawn;
+};
+/** Where what a control opens is drawn: what it, or its only combo box, refers to. */
+const popupsOf = (target) => {
+  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))];
+  const names = combos
+    .slice(0, 5)
+    .flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/))
+    .filter((name) => name);
+  return names
+    .map((name) => byIdIn(rootOf(target), name) ?? byDomId(document, name))
+    .filter((found) => found)
+    .map((list) => drawnList(list, target));
+};
+const isForSeveral = (choice) => matches(choice, "[aria-multiselectable=true] *");
+const isListBox = (target) => cb.roleOf(target) === "listbox";
+/** Whether an element is an option whose role was forgotten: it says whether it is selected. */
+const isUnnamedOption = (one) => attr(one, "role") === null && attr(one, "aria-selected") !== null;
+const labelOf = (choice) => cb.nameOf(choice) || cb.textOf(choice);
+/** What is pressed to choose an entry: of a row of a tree the text, since what stands before it opens the row. */
+const faceOf = (choice) => {
+  if (cb.roleOf(choice) !== "treeitem") return choice;
+  const label = labelOf(choice);
+  const faces = Array.from(queryWithin(choice, "*")).slice(0, 50);
+  return faces.findLast((one) => cb.textOf(one) === label && cb.isVisible(one)) ?? choice;
+};
+/**
+ * The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`.
+ */
+const choicesOf = (target, before) => {
+  const popups = popupsOf(target);
+  const scope = isListBox(target) ? [target] : popups.length ? popups : null;
+  const found = [];
+  cb.everyElement((choice) => {
+    if (found.length >= 500) return false;
+    const role = isUnnamedOption(choice) ? "option" : cb.roleOf(choice);
+    if (!CHOICES.has(role) || (!scope && role.startsWith("menu")) || !cb.isVisible(choice)) return;
+    if (tagOf(choice) === "option" && !isListBox(target)) return;
+    const isIn = scope
+      ? scope.some((outer) => cb.contains(outer, choice))
+      : cb.contains(target, choice) || !before?.includes(cb.idOf(faceOf(choice)));
+    if (isIn) found.push(choice);
+  });
+  return found;
+};
+/**
+ * The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown
+ * before it was opened.
+ */
+act.listed = (id, before) => {
+  const target = element(id);
+  if (!target) return null;
+  const field = fieldOf(target);
+  const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
+  const row = (choice) => {
+    const states = cb.statesOf(choice);
+    return {
+      id: cb.idOf(faceOf(choice)),
+      label: cb.cut(labelOf(choice), 200),
+      text: cb.cut(cb.textOf(choice), 200),
+      value: attr(choice, "data-value") ?? attr(choice, "value"),
+      disabled: !!states.disabled,
+      // In a list for one, the entry that Enter would take may call itself selected.
+      chosen:
+        states.checked === "true" ||
+        (isUnnamedOption(choice)
+          ? attr(choice, "aria-selected") === "true"
+          : !!states.selected && (isListBox(target) || isForSeveral(choice))),
+    };
+  };
+  const data = (option) => ({
+    id: 0,
+    label: cb.cut(optionLabel(option), 200),
+    text: "",
+    value: cb.cut(optionValue(option), 2000),
+    disabled: false,
+    chosen: false,
+  });
+  return {
+    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
+    expanded: cb.statesOf(target).expanded === true,
+    kind: list
+      ? "data"
+      : isListBox(target)
+        ? "list"
+        : matches(target, "html, body, form, fieldset, table, main")
+          ? "none"
+          : "control",
+    several: attr(target, "aria-multiselectable") === "true",
+    typed: kindOf(field) === "text" && !cb.statesOf(field).readonly,
+  };
+};
+/** What a list without a bar of the browser's own is moved in, by the page. */
+const rollerOf = (choice) => {
+  if (!isUnnamedOption(choice)) return null;
+  let up = cb.composedParentOf(choice);
+  while (up && !(cb.styleOf(up).overflowY === "hidden" && cb.overflows(up))) up = cb.composedParentOf(up);
+  return up === bodyOf(document) ? null : up;
+};
+/**
+ * Scrolls an open list on, or back to its start; returns whether it moved. Lists that render only what is in view show
+ * the rest of their options so.
+ */
+act.scrollList = async (id, before, back) => {
+  const target = element(id);
+  const first = target && choicesOf(target, before)[0];
+  const scroller = first && (cb.scrollerOf(first) ?? rollerOf(first));
+  if (!scroller || scroller === scrollingElement(document) || isLate()) return false;
+  const top = scrollOffset.top(scroller);
+  scrollToOffset(scroller, { top: back ? 0 : top + clientHeight(scroller) * 0.8, behavior: "instant" });
+  if (scrollOffset.top(scroller) === top) return false;
+  await frame();
+  await frame();
+  return true;
+};
+
