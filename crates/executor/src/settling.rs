@@ -44,7 +44,7 @@ impl Awaited {
         Self { condition, is_default, until, span, held_at: None, lasts, since: None, is_unknown: false }
     }
 
-    /// Whether the step's own condition can end with the page's answer to the input.
+    /// Returns `true` if the step's own condition can end with the page's answer to the input.
     const fn awaits_answer(&self) -> bool {
         self.lasts && (self.held_at.is_some() || self.is_unknown)
     }
