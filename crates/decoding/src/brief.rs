@@ -1,6 +1,6 @@
 //! The brief form of a conversation, for small models: the task, the page and what was done in; one step a line out.
 //!
-//! What asks a model and what writes its training data both use it, so that a model is asked as it was taught.
+//! Requests to a model and its training data are both written by it, so that a model is asked as it was taught.
 //!
 //! Invariants:
 //! - A request holds no example, no list of verbs and no hint: nothing that a small model could repeat as its own.

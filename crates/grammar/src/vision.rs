@@ -99,7 +99,7 @@ impl FeatureKind {
 /// The features in a model's answer, `{"features": [{"label", "kind", "box", "confidence"}]}`, on a page. A `box` is
 /// `[left, top, right, bottom]` in pixels of a picture of `size`, width before height; `confidence` a share or per cent.
 ///
-/// What has no label, or no box with an area in the viewport, is dropped. Costs features times candidates.
+/// Features without a label, or without a box that has an area in the viewport, are dropped. Costs features times candidates.
 #[must_use]
 pub fn features(answer: &Value, size: (f64, f64), page: &Observation) -> Vec<VisionFeature> {
     let found = answer.get("features").and_then(Value::as_array);

@@ -190,7 +190,7 @@ const CHANGING: [&str; 124] = [
 const POLITE: [&str; 9] = ["please", "now", "then", "and", "also", "bitte", "first", "finally", "next"];
 
 /// Returns `true` if a task asks for a change, as far as its words say: a part of it begins with a verb that does one.
-/// What it quotes asks for nothing.
+/// Quoted words ask for nothing.
 pub(crate) fn asks_for_change(task: &str) -> bool {
     let lower = task.to_lowercase();
     let mut quotes = lower.split('"');

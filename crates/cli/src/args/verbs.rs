@@ -95,7 +95,7 @@ const REFUSED: [(&str, &str); 6] = [
 /// Puts a command of another project in our words.
 ///
 /// # Errors
-/// What does the same as a command that is none here.
+/// If the command is none here; the message names what does the same.
 pub(super) fn put_in_our_words(words: &mut Vec<OsString>) -> Result<(), clap::Error> {
     // Flags before the command take no values.
     let first = words.iter().skip(1).position(|word| !word.to_string_lossy().starts_with('-'));

@@ -1,7 +1,7 @@
 //! From files and variables to the arguments of a command line.
 //!
-//! What is typed outweighs variables, and these outweigh files. What excludes another argument, or holds only beside one,
-//! gives way to what outweighs it, so that nothing that is set for good keeps a command from running.
+//! Arguments outweigh variables, and these outweigh files. A setting that excludes another argument, or holds only beside
+//! one, gives way to what outweighs it, so that nothing that is set for good keeps a command from running.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! Steps as calls of the tool `browser_dom`: `{"action": "key_press", "selector": "#email", "credential_ref": "email"}`,
 //! alone, in a list, among `steps`, or under `execute_sequence`.
 //!
-//! What a selector describes is declared by the plan, so selectors in CSS are for the plans of operators.
+//! The plan declares the elements that selectors describe, so selectors in CSS are for the plans of operators.
 
 use cuebook_grammar::plan::{Author, PlanDraft, Violations};
 use cuebook_grammar::wire;
@@ -93,7 +93,7 @@ fn steps(value: &Value) -> Result<Vec<Value>, Violations> {
 /// The steps of one action, one or two. Their `targetRef` is the selector as it was written.
 ///
 /// # Errors
-/// What the action lacks, in words.
+/// If the action lacks a parameter; the text names it.
 pub fn dom_steps(given: &Map<String, Value>) -> Result<Vec<Value>, String> {
     let text = |name: &str| given.get(name).and_then(Value::as_str);
     let action = text("action").unwrap_or_default();

@@ -75,7 +75,7 @@ pub(crate) struct Answer {
 /// The actions of an answer, in order, and the model's thought.
 ///
 /// # Errors
-/// What is wrong with the answer, in words for the model.
+/// If the answer cannot be read; the text tells the model what is wrong with it.
 pub(crate) fn read(space: Space, answer: &Answer) -> Result<(Vec<Act>, String), String> {
     let (acts, thought) = match space {
         Space::UiTars => uitars::read(&answer.text)?,

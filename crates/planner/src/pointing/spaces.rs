@@ -19,7 +19,7 @@ const NOTCHES: f64 = 100.0;
 /// The actions of one call.
 ///
 /// # Errors
-/// What is wrong with it, in words for the model.
+/// If the call is none of the space or lacks something; the text tells the model.
 pub(super) fn read_call(space: Space, name: &str, arguments: &str) -> Result<Vec<Act>, String> {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     let arguments: Map<String, Value> = serde_json::from_str(arguments)

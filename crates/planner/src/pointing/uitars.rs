@@ -19,7 +19,7 @@ const LONGEST: usize = 20_000;
 /// The actions of an answer, and the thought before them.
 ///
 /// # Errors
-/// What is wrong with it, in words for the model.
+/// If the answer cannot be read; the text tells the model what is wrong with it.
 pub(super) fn read(answer: &str) -> Result<(Vec<Act>, String), String> {
     let answer: String = answer.chars().take(LONGEST).collect();
     let (thought, actions) = answer.split_once("Action:").ok_or_else(|| {
