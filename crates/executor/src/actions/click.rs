@@ -6,6 +6,7 @@ use cuebook_cdp::CallError;
 use cuebook_grammar::action::{Click, MouseButton};
 use cuebook_grammar::geometry::Point;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
+use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
@@ -22,8 +23,8 @@ const ATTEMPTS: usize = 3;
 /// Attempts for a target that the page renders again, all within the time that a target has to become ready.
 const RENDERED: usize = 200;
 
-/// How long a press is held while values are kept.
-const LEAVING: Duration = Duration::from_millis(20);
+/// How long a page may take for what it puts off by a task.
+const ANSWERED: Duration = Duration::from_millis(100);
 
 /// The result of sending a click.
 enum Landed {
@@ -52,14 +53,20 @@ impl How {
     }
 }
 
-/// Queues the whole click as one burst: when the page reacts to the move, the press is already sent, and guarded. `hold`:
-/// how long the first press is held.
-async fn burst(sent: &mut SentGesture, point: Point, how: &How, hold: Duration) -> Result<(), CallError> {
+/// Queues the whole click as one burst: when the page reacts to the move, the press is already sent, and guarded.
+/// `answering`: the release follows once this document has run what it put off by a task in answer to the press.
+async fn burst(
+    sent: &mut SentGesture,
+    point: Point,
+    how: &How,
+    answering: Option<&ProbeWorld>,
+) -> Result<(), CallError> {
     let mut mouse = sent.mouse(how.modifiers);
     let mut calls = vec![mouse.move_to(point), mouse.press(point, how.button, 1)];
-    if !hold.is_zero() {
+    if let Some(world) = answering {
         try_join_all(calls.drain(..)).await?;
-        tokio::time::sleep(hold).await;
+        // A document that is gone, or stands still, has no more to say.
+        let _ = world.call::<bool>("(cb) => cb.act.turn()", &[], Instant::now() + ANSWERED).await;
     }
     calls.push(mouse.release(point, how.button, 1));
     for nth in 2..=how.count {
@@ -146,8 +153,8 @@ impl StepRun<'_> {
         let mut sent = self.send(armed)?;
         let reports = sent.take_reports();
         // A page that drops what was entered as the focus leaves its field may put that off by a task.
-        let hold = if self.ledger.fields().next().is_some() { LEAVING } else { Duration::ZERO };
-        let calls = burst(&mut sent, ready.point, how, hold);
+        let answering = self.ledger.fields().next().map(|_| &ready.world);
+        let calls = burst(&mut sent, ready.point, how, answering);
         let (answered, report, began) = self.deliver(&ready.world, reports, calls).await?;
         let arrival = Arrival { report: report.as_ref(), is_answered: answered.is_ok(), presses: how.count };
         let acted = ActResult::guarded(sent, &mut self.looking, &arrival);
@@ -185,7 +192,7 @@ mod tests {
     async fn a_double_click_is_one_burst_and_holds_nothing_afterwards() {
         let (mut sent, log) = fake::sent();
         let how = How::new(MouseButton::Left, 2, 0, "button");
-        burst(&mut sent, Point { x: 1.0, y: 2.0 }, &how, Duration::ZERO).await.unwrap();
+        burst(&mut sent, Point { x: 1.0, y: 2.0 }, &how, None).await.unwrap();
         let press = ["mousePressed", "mouseReleased"];
         assert_eq!(fake::drain(&log), [&["mouseMoved"], &press[..], &press[..]].concat());
         drop(sent);
