@@ -53,7 +53,7 @@ impl Condition {
     /// Judges a condition about a target on the last sample that has the target, so what held and was then reverted
     /// fails. A target that is gone, for example with its document, cannot revert anything; then, and for a condition
     /// without a target, this is [`Self::evaluate`]. A value that the page writes its own way counts
-    /// ([`is_same_entry`]).
+    /// ([`is_same_entry`](crate::entry::is_same_entry)).
     #[must_use]
     pub fn evaluate_lasting(&self, facts: &Facts) -> Verdict {
         let is_there = |sample: &&Sample| {
