@@ -70,8 +70,8 @@ act.field = (id) => {
 /** What a field holds, as conditions see it. */
 const heldBy = (field) => cb.valueOf(field) ?? textIn(field);
 /**
- * What a field holds now; `joined`: what it and the boxes after it hold together; `isKeyed`: the page itself did with the
- * last key what the browser would have done.
+ * What a field holds now; `joined`: what it and the boxes after it hold together; `isKeyed`: the page itself did with
+ * the last key what the browser would have done.
  */
 act.entered = (id) => {
   const field = element(id);

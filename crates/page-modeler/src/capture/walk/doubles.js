@@ -30,11 +30,11 @@ const standsForBoth = ({ row: outer, box: outerBox }, { row: inner, box: innerBo
   return PRESSED.has(inner.role) && (COLLECTED.has(outer.role) || PRESSED.has(outer.role)) ? "outer" : "";
 };
 /** Whether a row is for the box that stands for the field in it, or for a part of that: no control of its own. */
-const isBoxOf = ({ row, info: outer }, { info: inner }) =>
-  inner.role === "combobox" &&
-  inner.offer !== inner.element &&
-  !WIDGETS.has(row.role) &&
-  cb.contains(inner.offer, outer.element);
+const isBoxOf = (outer, { row, info }) =>
+  row.role === "combobox" &&
+  row.stand !== undefined &&
+  !WIDGETS.has(outer.row.role) &&
+  cb.contains(info.offer, outer.info.element);
 /** Leaves one entry of each widget that is made of two elements. */
 export const withoutDoubles = (entries) => {
   const owners = entries.map((entry) => entry.owner);
