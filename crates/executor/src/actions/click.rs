@@ -1,18 +1,16 @@
 //! Clicks: one guarded burst of mouse events, sent again if the guard stopped all of it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cuebook_cdp::CallError;
 use cuebook_grammar::action::{Click, MouseButton};
 use cuebook_grammar::geometry::Point;
 use cuebook_grammar::outcome::{Cause, Stage, StepFailure};
-use cuebook_probe::ProbeWorld;
 use futures_util::future::try_join_all;
 
 use crate::actionability::Ready;
 use crate::actions::ActResult;
 use crate::hit_target::{Arrival, Gesture};
-use crate::input::devices::SentGesture;
+use crate::input::devices::{Sending, SentGesture};
 use crate::input::mouse::modifier_bits;
 use crate::run::StepRun;
 use crate::script::{Expected, Need};
@@ -22,9 +20,6 @@ use crate::stop::{Part, Stop, call_stop};
 const ATTEMPTS: usize = 3;
 /// Attempts for a target that the page renders again, all within the time that a target has to become ready.
 const RENDERED: usize = 200;
-
-/// How long a page may take for what it puts off by a task.
-const ANSWERED: Duration = Duration::from_millis(100);
 
 /// The result of sending a click.
 enum Landed {
@@ -54,26 +49,14 @@ impl How {
 }
 
 /// Queues the whole click as one burst: when the page reacts to the move, the press is already sent, and guarded.
-/// `answering`: the release follows once this document has run what it put off by a task in answer to the press.
-async fn burst(
-    sent: &mut SentGesture,
-    point: Point,
-    how: &How,
-    answering: Option<&ProbeWorld>,
-) -> Result<(), CallError> {
+fn burst(sent: &mut SentGesture, point: Point, how: &How) -> Vec<Sending> {
     let mut mouse = sent.mouse(how.modifiers);
-    let mut calls = vec![mouse.move_to(point), mouse.press(point, how.button, 1)];
-    if let Some(world) = answering {
-        try_join_all(calls.drain(..)).await?;
-        // A document that is gone, or stands still, has no more to say.
-        let _ = world.call::<bool>("(cb) => cb.act.turn()", &[], Instant::now() + ANSWERED).await;
-    }
-    calls.push(mouse.release(point, how.button, 1));
-    for nth in 2..=how.count {
+    let mut calls = vec![mouse.move_to(point)];
+    for nth in 1..=how.count {
         calls.push(mouse.press(point, how.button, nth));
         calls.push(mouse.release(point, how.button, nth));
     }
-    try_join_all(calls).await.map(drop)
+    calls
 }
 
 impl StepRun<'_> {
@@ -151,11 +134,8 @@ impl StepRun<'_> {
             armed => armed?,
         };
         let mut sent = self.send(armed)?;
-        let reports = sent.take_reports();
-        // A page that drops what was entered as the focus leaves its field may put that off by a task.
-        let answering = self.ledger.fields().next().map(|_| &ready.world);
-        let calls = burst(&mut sent, ready.point, how, answering);
-        let (answered, report, began) = self.deliver(&ready.world, reports, calls).await?;
+        let (reports, calls) = (sent.take_reports(), burst(&mut sent, ready.point, how));
+        let (answered, report, began) = self.deliver(&ready.world, reports, try_join_all(calls)).await?;
         let arrival = Arrival { report: report.as_ref(), is_answered: answered.is_ok(), presses: how.count };
         let acted = ActResult::guarded(sent, &mut self.looking, &arrival);
         let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
@@ -192,7 +172,7 @@ mod tests {
     async fn a_double_click_is_one_burst_and_holds_nothing_afterwards() {
         let (mut sent, log) = fake::sent();
         let how = How::new(MouseButton::Left, 2, 0, "button");
-        burst(&mut sent, Point { x: 1.0, y: 2.0 }, &how, None).await.unwrap();
+        try_join_all(burst(&mut sent, Point { x: 1.0, y: 2.0 }, &how)).await.unwrap();
         let press = ["mousePressed", "mouseReleased"];
         assert_eq!(fake::drain(&log), [&["mouseMoved"], &press[..], &press[..]].concat());
         drop(sent);

@@ -2,7 +2,7 @@
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
 import { act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement } from "./reads.js";
-import { activeElement, describe, element, fieldOf, frame, later, originOf } from "./common.js";
+import { activeElement, describe, element, fieldOf, frame, originOf } from "./common.js";
 import { findAbout } from "./meant.js";
 
 /** What a field meant when something was entered, to find what the page draws in its place. */
@@ -155,11 +155,6 @@ export const lostSince = () => {
       return { id, value: cb.cut(now, 20000), sensitive: cb.isSensitive(field) };
   }
   return null;
-};
-/** Ends once what the page has put off by a task so far has run. */
-act.turn = async () => {
-  await later(0);
-  return true;
 };
 /** Leaves the field that has the focus if it was entered here, as a person does who is done; `true` if so. */
 act.leave = async () => {
