@@ -295,7 +295,7 @@ impl StepRun<'_> {
             }
             Some(Err(ProbeError::Gone)) => None,
             Some(Err(error)) => return Err(probe_stop(error, Stage::Act)),
-            None => self.ask(world, "(cb) => cb.act.gesture(0)", &[], Stage::Act).await?,
+            None => self.ask(world, "(cb) => cb.act.withoutOutcome()", &[], Stage::Act).await?,
         };
         Ok((sent, report))
     }

@@ -91,7 +91,9 @@ impl StepRun<'_> {
         if entry.field.boxes > 1 && text.chars().nth(1).is_some() {
             let args = [entry.field.id.into()];
             let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
-            if let Some(Holding { value, joined, .. }) = unless_gone(held)?.flatten() {
+            let held: Option<Holding> = unless_gone(held)?.flatten();
+            // A narrow field that takes more than one character is like any other.
+            if let Some(Holding { value, joined, .. }) = held.filter(|held| held.value.chars().nth(1).is_none()) {
                 if !is_same_entry(text, &joined) {
                     let message = "the boxes do not hold the text together, one character each";
                     return Err(self.act_failure(Cause::InvalidArgument, message).into());
@@ -284,6 +286,12 @@ impl StepRun<'_> {
             let first = text.get(..at).unwrap_or_default();
             if nth == 1 && delay.is_none() && self.is_rewritten(entry, caret, first).await? {
                 return self.all_of(vec![keyboard.insert(text.get(at..).unwrap_or_default())]).await;
+            }
+            if nth > 0 && entry.field.boxes > 1 {
+                let args = [entry.field.id.into(), nth.into()];
+                let passed =
+                    self.ask::<bool>(&entry.ready.world, "(cb, id, n) => cb.act.passed(id, n)", &args, Stage::Act);
+                unless_gone(passed.await)?;
             }
             // A line break is text; the key Enter may send it.
             let calls = match character {

@@ -183,11 +183,11 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
-/** Whether nobody sees a native box, though it has an area: its label is what is pressed. */
+/** Whether nobody sees or hits a native box, though it has an area: its label is what is pressed. */
 const isTucked = (found) => {
   if (!matches(found, "input[type=checkbox i], input[type=radio i]")) return false;
   const { width, height } = boxOf(found);
-  return width <= 4 || height <= 4;
+  return width <= 4 || height <= 4 || cb.styleOf(found).pointerEvents === "none";
 };
 /** What a page draws itself, and works by keys. */
 const KEYED = new Set(["slider", "spinbutton", "scrollbar", "separator"]);

@@ -78,6 +78,18 @@ act.entered = (id) => {
   const joined = () => cb.boxesFrom(field).map(heldBy).join("");
   return field && { value: heldBy(field), joined: joined(), isKeyed: isLastKeyHandled() };
 };
+/** How long a page may take to pass the focus on from a box that was filled, in milliseconds. */
+const PASSED_ON = 300;
+/** Settles once the focus is past the first `filled` boxes of a row, or a box turns out to take more than one character. */
+act.passed = async (id, filled) => {
+  const field = element(id);
+  const boxes = field ? cb.boxesFrom(field) : [];
+  const isDue = () => filled < boxes.length && boxes.every((box) => heldBy(box).length <= 1);
+  const isPassed = () => boxes.indexOf(activeElement()) >= filled;
+  for (const by = performance.now() + PASSED_ON; isDue() && !isPassed() && performance.now() < by; )
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  return isPassed();
+};
 /** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */
 act.checkedOf = (id) => {
   const target = element(id);

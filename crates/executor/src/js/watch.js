@@ -386,22 +386,30 @@ const inputHeard = () => {
   });
   return { promise, end: () => globalThis.removeEventListener("input", heard) };
 };
+let outcomes = 0;
 /**
  * Settles when the gesture has arrived or was blocked and the page's listeners have run, or after `budget`
  * milliseconds: the report so far, without ending anything.
  */
 act.outcome = async (budget) => {
   const heard = inputHeard();
+  const nth = ++outcomes;
   await arrival(budget);
   await Promise.race([heard.promise, nextTask()]);
   heard.end();
   const report = reportGesture();
-  const watch = watching;
+  const watch = nth === outcomes ? watching : null;
   if (!watch) return { report, samples: [], before: null, effect: false, summary: null };
   watch.take();
   const drained = drain();
   watch.reported ||= drained.effect;
   return { report, ...drained, summary: summaryOf(watch) };
+};
+/** The report so far, where nobody waits for the outcome any longer: what went with that is told again. */
+act.withoutOutcome = () => {
+  outcomes++;
+  if (watching) Object.assign(watching, { last: null, reported: false });
+  return reportGesture();
 };
 /** Ends all that is armed here and returns what was seen. */
 act.disarm = () => {

@@ -93,12 +93,14 @@ async fn a_label_receives_the_click_for_its_hidden_check_box() {
         #stars{position:absolute;left:0;top:40px}</style><label>Agree <input type=checkbox id=box></label>\
         <div id=stars><label for=s1>First</label><label for=s2>Second</label></div>\
         <input type=radio id=s1 name=s class=tucked><input type=radio id=s2 name=s class=tucked>\
+        <style>.let{position:absolute;clip:rect(0,0,0,0);pointer-events:none}</style><div style='position:relative'>\
+        <input type=radio id=l1 name=l class=let><label for=l1>Left</label><input type=radio id=l2 name=l class=let><label for=l2>Right</label></div>\
         <input type=radio id=r1 name=r><input type=radio id=r2 name=r checked>\
         <div role=switch aria-checked=false id=sw tabindex=0 onclick=\"this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true')\">S</div><p id=p>x</p>";
     let mut lab = lab(&[("/", page)]).await;
     let on = |id: &str| (json!({"it": css_of(id)}), json!({"type": "check", "targetRef": "it"}));
-    // The second star lies over the label of the first.
-    for id in ["#box", "#s2", "#r1", "#sw"] {
+    // The second star lies over the label of the first, as the second radio button that lets the pointer through does.
+    for id in ["#box", "#s2", "#l2", "#r1", "#sw"] {
         let (candidates, step) = on(id);
         succeeded(lab.step(candidates.clone(), step.clone()).await);
         // Twice is once.
@@ -106,8 +108,8 @@ async fn a_label_receives_the_click_for_its_hidden_check_box() {
         assert!(!again.evidence.input_sent, "{id}");
     }
     assert_eq!(
-        lab.eval("[box.checked, s2.checked, r1.checked, sw.ariaChecked]").await,
-        json!([true, true, true, "true"])
+        lab.eval("[box.checked, s2.checked, l2.checked, r1.checked, sw.ariaChecked]").await,
+        json!([true, true, true, true, "true"])
     );
     succeeded(lab.step(json!({"it": css_of("#box")}), json!({"type": "uncheck", "targetRef": "it"})).await);
     assert_eq!(lab.eval("box.checked").await, false);

@@ -52,6 +52,33 @@ async fn values_are_typed_set_and_cleared() {
 }
 
 #[tokio::test]
+async fn text_spreads_over_boxes_of_one_character_and_over_no_others() {
+    let four = "<input><input><input><input>";
+    let page = |fields: &str, script: &str| {
+        format!(
+            "<style>input{{width:40px;height:30px}}</style><input id=other style='width:300px'>{fields}<script>\
+             const boxes = [...document.querySelectorAll('input')].slice(1); {script}</script>"
+        )
+    };
+    let spreads = |how: &str| {
+        format!("boxes.forEach((box, at) => box.oninput = () => {{ box.value = box.value.slice(-1); {how} }})")
+    };
+    let late = spreads("setTimeout(() => boxes[at + 1]?.focus(), 40)");
+    let labs = Labs::open().await;
+    for (page, text, expected) in [
+        (page(&format!("<div>{four}</div>"), &spreads("boxes[at + 1]?.focus()")), "1234", "1,2,3,4"),
+        // A page passes on the focus once it has drawn itself; a row need not have a parent of its own.
+        (page(four, &late), "1234", "1,2,3,4"),
+        (page("<div><input><input><input value=255></div>", ""), "12", "12,,255"),
+    ] {
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        let first = json!({"it": {"strategy": "css", "selector": "input:not(#other)", "nth": 0}});
+        succeeded(lab.step(first, json!({"type": "type", "targetRef": "it", "text": text})).await);
+        assert_eq!(lab.eval("boxes.map((box) => box.value).join()").await, expected, "{page}");
+    }
+}
+
+#[tokio::test]
 async fn a_field_for_tags_passes_on_what_is_typed() {
     let page = |keeps: &str| {
         format!(
