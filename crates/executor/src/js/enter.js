@@ -80,7 +80,7 @@ act.entered = (id) => {
 };
 /** How long a page may take to pass the focus on from a box that was filled, in milliseconds. */
 const PASSED_ON = 300;
-/** Settles once the focus is past the first `filled` boxes of a row, or a box turns out to take more than one character. */
+/** Settles once the focus is past the first `filled` boxes of a row, or one of them takes more than one character. */
 act.passed = async (id, filled) => {
   const field = element(id);
   const boxes = field ? cb.boxesFrom(field) : [];
