@@ -5,7 +5,7 @@ import {
   act, areaValue, bodyOf, dispatch, focusOf, getter, inputType, inputValue, method, rootElement,
 } from "./reads.js";
 import {
-  activeElement, closestInteractive, describe, editable, element, fieldOf, originOf, reaches,
+  activeElement, closestInteractive, describe, editable, element, fieldOf, later, originOf, reaches,
 } from "./common.js";
 import { isLastKeyHandled, isLate } from "./gesture.js";
 import { changedMeaning } from "./meant.js";
@@ -87,7 +87,7 @@ act.passed = async (id, filled) => {
   const isDue = () => filled < boxes.length && boxes.every((box) => heldBy(box).length <= 1);
   const isPassed = () => boxes.indexOf(activeElement()) >= filled;
   for (const by = performance.now() + PASSED_ON; isDue() && !isPassed() && performance.now() < by; )
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await later(10);
   return isPassed();
 };
 /** What is on or off of a target: a box, a switch, a button that stays down; `null` of what is neither. */

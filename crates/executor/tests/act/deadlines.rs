@@ -5,6 +5,7 @@ use std::time::Duration;
 use cuebook_cdp::protocol::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
 use cuebook_executor::{ExecutorOptions, PeopleInput};
 use cuebook_grammar::outcome::{Cause, Stage, StepOutcome};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::lab::{LOGGING, Lab, css_of, failed, lab, lab_with, quick, soon, succeeded};
@@ -153,9 +154,9 @@ async fn input_that_the_browser_handles_after_the_deadline_reaches_nothing() {
     let click = json!({"type": "click", "targetRef": "it"});
     let failure = failed(lab.step_within(json!({"it": css_of("#go")}), click, SHORT).await);
     assert_eq!(failure.cause, Cause::DeadlineExceeded, "{}", failure.message);
-    for kind in [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased] {
-        dispatched(&lab, kind, 20).await;
-    }
+    // Both are under way while the page hangs: what is sent once ours was answered is a person's.
+    let kinds = [DispatchMouseEventType::MousePressed, DispatchMouseEventType::MouseReleased];
+    join_all(kinds.map(|kind| dispatched(&lab, kind, 20))).await;
     assert_eq!(seen_later(&mut lab, "log.join()").await, "");
     // All of ours was answered: what comes now is a person's.
     dispatched(&lab, DispatchMouseEventType::MousePressed, 20).await;

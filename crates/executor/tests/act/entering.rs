@@ -53,7 +53,7 @@ async fn values_are_typed_set_and_cleared() {
 
 #[tokio::test]
 async fn text_spreads_over_boxes_of_one_character_and_over_no_others() {
-    let four = "<input><input><input><input>";
+    let (three, four) = ("<input>".repeat(3), "<input>".repeat(4));
     let page = |fields: &str, script: &str| {
         format!(
             "<style>input{{width:40px;height:30px}}</style><input id=other style='width:300px'>{fields}<script>\
@@ -63,12 +63,15 @@ async fn text_spreads_over_boxes_of_one_character_and_over_no_others() {
     let spreads = |how: &str| {
         format!("boxes.forEach((box, at) => box.oninput = () => {{ box.value = box.value.slice(-1); {how} }})")
     };
+    let next = spreads("boxes[at + 1]?.focus()");
     let late = spreads("setTimeout(() => boxes[at + 1]?.focus(), 40)");
     let labs = Labs::open().await;
     for (page, text, expected) in [
-        (page(&format!("<div>{four}</div>"), &spreads("boxes[at + 1]?.focus()")), "1234", "1,2,3,4"),
+        (page(&format!("<div>{four}</div>"), &next), "1234", "1,2,3,4"),
         // A page passes on the focus once it has drawn itself; a row need not have a parent of its own.
-        (page(four, &late), "1234", "1,2,3,4"),
+        (page(&four, &late), "1234", "1,2,3,4"),
+        (page(&format!("<div>{three}<b>-</b>{three}</div>"), &next), "123456", "1,2,3,4,5,6"),
+        (page(&format!("{three}<b>-</b>{three}"), &next), "123456", "1,2,3,4,5,6"),
         (page("<div><input><input><input value=255></div>", ""), "12", "12,,255"),
     ] {
         let mut lab = labs.lab(&[("/", &page)]).await;
@@ -76,6 +79,12 @@ async fn text_spreads_over_boxes_of_one_character_and_over_no_others() {
         succeeded(lab.step(first, json!({"type": "type", "targetRef": "it", "text": text})).await);
         assert_eq!(lab.eval("boxes.map((box) => box.value).join()").await, expected, "{page}");
     }
+    // A shadow root is a parent, and no element.
+    let shadow = "<div id=host></div><script>const root = host.attachShadow({ mode: 'open' }); \
+        root.innerHTML = \"<input style='width:300px'><input id=it style='width:40px;height:30px'>\"</script>";
+    let mut lab = labs.lab(&[("/", shadow)]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": "type", "targetRef": "it", "text": "12"})).await);
+    assert_eq!(lab.eval("root.querySelector('#it').value").await, "12");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 // @ts-check
 // Fields that are one field to a person: a row of boxes of one character each, such as those for a code.
-import { boundingRect, elementChildren, getter, isHtml, parentNode, queryAll, typeOf } from "./tree.js";
+import { boundingRect, getter, isHtml, parentNode, queryAll, typeOf } from "./tree.js";
 
 const maxLength = getter(HTMLInputElement.prototype, "maxLength");
 const BOXED = new Set(["text", "tel", "number", "password"]);
@@ -14,28 +14,30 @@ const isBox = (element) => {
   const { width, height } = boundingRect(element);
   return width > 0 && width <= height * 2;
 };
-/** The boxes that stand side by side with one, whatever else its parent holds. */
-const besides = (element) => {
-  const parent = parentNode(element);
-  const children = parent ? Array.from(elementChildren(parent)) : [];
-  const at = children.indexOf(element);
-  const from = children.slice(0, at).findLastIndex((child) => !isBox(child)) + 1;
-  const end = children.findIndex((child, index) => index > at && !isBox(child));
-  return children.slice(from, end < 0 ? undefined : end);
+/** The boxes around one of these inputs that share its parent, up to the next other input there. */
+const besides = (element, inputs) => {
+  const middle = inputs.indexOf(element);
+  const near = inputs.slice(Math.max(0, middle - MOST), middle + MOST + 1);
+  const sharing = near.filter((input) => parentNode(input) === parentNode(element));
+  const at = sharing.indexOf(element);
+  const from = sharing.findLastIndex((input, index) => index < at && !isBox(input)) + 1;
+  const end = sharing.findIndex((input, index) => index > at && !isBox(input));
+  return sharing.slice(from, end < 0 ? undefined : end);
 };
 /**
- * All boxes of the row that an element is in: those beside it, or what the nearest common parent of three or more
- * boxes holds of inputs for text. None if it is in no row.
+ * All boxes of the row that an element is in: what the nearest common parent of three or more boxes holds of inputs for
+ * text; among other inputs, the boxes of its own parent. None if it is in no row.
  * @param {Element} element
  * @returns {Element[]}
  */
 export const rowOf = (element) => {
   if (!isBox(element)) return [];
-  const beside = besides(element);
-  if (beside.length >= FEWEST && beside.length <= MOST) return beside;
   for (let up = parentNode(element), depth = 0; up && depth < 4; up = parentNode(up), depth++) {
     const inputs = Array.from(queryAll(up, "input")).filter((input) => BOXED.has(typeOf(input)));
-    if (inputs.length > MOST || !inputs.every(isBox)) break;
+    if (inputs.length > MOST || !inputs.every(isBox)) {
+      const row = depth === 0 ? besides(element, inputs) : [];
+      return row.length >= FEWEST && row.length <= MOST ? row : [];
+    }
     if (inputs.length >= FEWEST) return inputs;
   }
   return [];
