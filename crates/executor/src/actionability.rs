@@ -218,7 +218,10 @@ impl StepRun<'_> {
             Obstacle::NotVisible => (Cause::NotVisible, format!("{name} is hidden")),
             Obstacle::NotStable => (Cause::NotStable, format!("{name} keeps moving")),
             Obstacle::NotEnabled => (Cause::NotEnabled, format!("{name} is disabled")),
-            Obstacle::NotEditable => (Cause::NotEditable, format!("{name} is read-only")),
+            Obstacle::NotEditable => {
+                let hint = "is read-only; if a click on it opens something, choose there";
+                (Cause::NotEditable, format!("{name} {hint}"))
+            }
             Obstacle::TakesKeys => {
                 let keys =
                     "is drawn by the page and takes keys: press ArrowRight, ArrowLeft, Home, End or PageUp on it";

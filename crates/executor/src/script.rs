@@ -390,6 +390,8 @@ pub(crate) struct Field {
     pub(crate) multiline: bool,
     /// How many boxes of one character begin with it; 1 for any other field.
     pub(crate) boxes: usize,
+    /// It is read-only now.
+    pub(crate) locked: bool,
     pub(crate) sensitive: bool,
     /// It hid what is typed, and shows it now.
     pub(crate) revealed: bool,

@@ -117,17 +117,32 @@ impl StepRun<'_> {
     /// Finds the field of the step's target and waits until it is editable. A secret needs a field that nothing
     /// covers.
     pub(crate) async fn entry(&mut self, is_secret: bool) -> Part<Entry> {
+        let mut is_unlocked = false;
         loop {
             let by = self.ready_by();
             let (main, _, field) = self.main_field(by).await?;
             let part = main.part(|main| main.at(field.id));
-            let need =
-                Need { visible: true, enabled: true, editable: true, scroll: true, hit: is_secret, ..Need::default() };
-            match self.ready(&part, need, by).await {
+            let need = Need { visible: true, enabled: true, scroll: true, hit: is_secret, ..Need::default() };
+            if field.locked && !std::mem::replace(&mut is_unlocked, true) {
+                match self.ready(&part, need, by).await {
+                    Ok(ready) => self.unlock(&ready, field.id).await?,
+                    Err(stop) => self.retry_if_stale(stop)?,
+                }
+                continue;
+            }
+            match self.ready(&part, Need { editable: true, ..need }, by).await {
                 Ok(ready) => return Ok(Entry { field, place: self.place_of(&part.key), ready }),
                 Err(stop) => self.retry_if_stale(stop)?,
             }
         }
+    }
+
+    /// Gives the focus to a field that is read-only: some pages let it be edited only then.
+    async fn unlock(&mut self, ready: &Ready, field: u64) -> Part<()> {
+        let sent = self.script(ready).await?;
+        let asked = self.ask::<bool>(&ready.world, "(cb, id) => cb.act.unlock(id)", &[field.into()], Stage::Act).await;
+        drop(sent);
+        unless_gone(asked).map(drop)
     }
 
     /// The main target, its world, and the field that it is or holds.

@@ -183,9 +183,9 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
-/** Whether nobody sees or hits a native box, though it has an area: its label is what is pressed. */
+/** Whether nobody sees or hits a native box or a button, though it has an area: its label is what is pressed. */
 const isTucked = (found) => {
-  if (!matches(found, "input[type=checkbox i], input[type=radio i]")) return false;
+  if (!matches(found, "input[type=checkbox i], input[type=radio i], button[role]")) return false;
   const { width, height } = boxOf(found);
   return width <= 4 || height <= 4 || cb.styleOf(found).pointerEvents === "none";
 };

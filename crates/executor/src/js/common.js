@@ -71,6 +71,7 @@ const between = (outer, inner) => {
   }
   return [];
 };
+const CHOOSERS = "[role=checkbox], [role=radio], [role=switch], input[type=checkbox i], input[type=radio i]";
 const areaOf = ({ width, height }) => width * height;
 const sameWords = (a, b) => a !== "" && a === b;
 /**
@@ -82,6 +83,8 @@ const standsFor = (target, inner) => {
   const name = cb.nameOf(target);
   const text = cb.textOf(target);
   if (fieldOf(target) === inner || sameWords(cb.nameOf(inner), name)) return true;
+  // A symbol to choose by, such as a star, has no words, and neither has what holds nothing else.
+  if (!name && !text) return matches(inner, CHOOSERS) && queryWithin(target, INTERACTIVE).length === 1;
   // An element with a name is not described by its text.
   return (!name || name === text) && sameWords(cb.textOf(inner), text);
 };

@@ -5,7 +5,7 @@ import {
   act, areaValue, bodyOf, dispatch, focusOf, getter, inputType, inputValue, method, rootElement,
 } from "./reads.js";
 import {
-  activeElement, closestInteractive, describe, editable, element, fieldOf, later, originOf, reaches,
+  activeElement, closestInteractive, describe, editable, element, fieldOf, frame, later, originOf, reaches,
 } from "./common.js";
 import { isLastKeyHandled, isLate } from "./gesture.js";
 import { changedMeaning } from "./meant.js";
@@ -53,6 +53,19 @@ const textIn = (field) =>
     : field instanceof HTMLTextAreaElement
       ? areaValue(field)
       : cb.textOf(field);
+const isInputLocked = getter(HTMLInputElement.prototype, "readOnly");
+const isAreaLocked = getter(HTMLTextAreaElement.prototype, "readOnly");
+const isLocked = (field) =>
+  field instanceof HTMLInputElement ? isInputLocked(field) : field instanceof HTMLTextAreaElement && isAreaLocked(field);
+/** Gives the focus to a field that may be read-only only until it has it. */
+act.unlock = async (id) => {
+  const field = element(id);
+  if (!field || isLate() || activeElement() === field) return false;
+  watching?.begin();
+  focusOf(field);
+  for (const by = performance.now() + UNLOCKED; isLocked(field) && performance.now() < by; ) await later(10);
+  return !isLocked(field);
+};
 act.field = (id) => {
   const target = element(id);
   if (!target) return null;
@@ -63,6 +76,7 @@ act.field = (id) => {
     kind: kindOf(field),
     multiline: field instanceof HTMLTextAreaElement || kindOf(field) === "rich",
     boxes: boxes.length,
+    locked: isLocked(field),
     sensitive: boxes.some(cb.isSensitive),
     revealed: boxes.some(cb.isRevealed),
   };
@@ -78,6 +92,8 @@ act.entered = (id) => {
   const joined = () => cb.boxesFrom(field).map(heldBy).join("");
   return field && { value: heldBy(field), joined: joined(), isKeyed: isLastKeyHandled() };
 };
+/** How long a page may take to have a field accept text once it has the focus, in milliseconds. */
+const UNLOCKED = 200;
 /** How long a page may take to pass the focus on from a box that was filled, in milliseconds. */
 const PASSED_ON = 300;
 /** Settles once the focus is past the first `filled` boxes of a row, or one of them takes more than one character. */
@@ -119,9 +135,10 @@ const hasSelection = (into) => {
 };
 /**
  * Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus
- * already, `end` leaves a selection alone that was made in it. Tells whether the target has the focus.
+ * already, `end` leaves a selection alone that was made in it, unless the focus `isFresh`. Tells whether the target has
+ * the focus.
  */
-act.focus = (id, caret) => {
+const giveFocus = (id, caret, isFresh) => {
   const target = element(id);
   if (!target || isLate()) return null;
   watching?.begin();
@@ -139,7 +156,7 @@ act.focus = (id, caret) => {
   let atEnd = true;
   const into = focused && active instanceof HTMLElement ? active : field;
   try {
-    if (caret === "end" && had === active && hasSelection(into)) {
+    if (caret === "end" && !isFresh && had === active && hasSelection(into)) {
       atEnd = true;
     } else if (caret === "end") {
       const end = textIn(into).length;
@@ -159,6 +176,14 @@ act.focus = (id, caret) => {
     atEnd = caret !== "end" || textIn(into) === "";
   }
   return { focused, atEnd, empty: textIn(into) === "", active: describe(active), caret: caretOf(into) };
+};
+/** The same, and for text once more in the next frame: a page that selects the text then would lose the first key. */
+act.focus = async (id, caret) => {
+  const had = activeElement();
+  const given = giveFocus(id, caret, false);
+  if (caret !== "end" || !given?.focused || activeElement() === had) return given;
+  await frame();
+  return giveFocus(id, caret, true);
 };
 /**
  * What a field holds before and behind what is selected in it; `null` where the browser does not tell. `isPlain`: it
@@ -207,7 +232,7 @@ act.selectText = (id) => {
     target instanceof HTMLTextAreaElement ||
     (target instanceof HTMLElement && editable(target))
   )
-    return !!act.focus(id, "all");
+    return !!giveFocus(id, "all", false);
   getSelection().selectAllChildren(target);
   return true;
 };

@@ -24,7 +24,10 @@ export const noteEntered = (field, value = heldIn(field)) => {
   if (value === null) return;
   const about = { key: cb.meaningOf(field).key };
   const calledThen = cb.nameOf(field);
-  kept.set(cb.idOf(field), { role: cb.roleOf(field), calledThen, about, value, around: lettersAround(field) });
+  const id = cb.idOf(field);
+  // What a page shows of the text while it is in the field says nothing of where that goes.
+  const around = entering.field === id ? entering.around : lettersAround(field);
+  kept.set(id, { role: cb.roleOf(field), calledThen, about, value, around });
 };
 /**
  * Keeps what a field holds now, or, if the page has drawn it anew since something was entered, that; `null` for what
@@ -49,12 +52,15 @@ act.keep = (id) => {
 };
 const normalize = method(String.prototype, "normalize");
 const lettersOf = (text) => (normalize(text, "NFKC").toLowerCase().match(/[\p{L}\p{N}]/gu) ?? []).join("");
-/** What stands around a field, such as the tags or recipients that it collects. */
+/** What stands around a field, such as the tags or recipients that it collects, without the list that it opens. */
 const lettersAround = (field) => {
   let around = field;
   for (let depth = 0; depth < 3 && cb.parentOf(around) && !matches(cb.parentOf(around), "body, html"); depth++)
     around = cb.parentOf(around);
-  return around === field ? "" : lettersOf(cb.cut(cb.textOf(around), 5000));
+  if (around === field) return "";
+  const names = `${attr(field, "aria-controls") ?? ""} ${attr(field, "aria-owns") ?? ""}`.split(/\s+/);
+  const isListed = (one) => names.includes(attr(one, "id") || " ");
+  return lettersOf(cb.cut(cb.textWithout(around, isListed), 5000));
 };
 /** Whether an empty field has passed on what was entered: it stands beside it now, and did not before. */
 const isPassedOn = (field, now) => {

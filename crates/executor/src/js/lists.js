@@ -35,7 +35,8 @@ const drawnList = (list, target) => {
 };
 /** Where what a control opens is drawn: what it, or its only combo box, refers to. */
 const popupsOf = (target) => {
-  const combos = [target, ...(attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]"))];
+  const inner = attr(target, "role") === "combobox" ? [] : queryWithin(target, "[role=combobox]");
+  const combos = [target, cb.comboOf(target), ...inner];
   const names = combos
     .slice(0, 5)
     .flatMap((combo) => `${attr(combo, "aria-controls") ?? ""} ${attr(combo, "aria-owns") ?? ""}`.trim().split(/\s+/))
@@ -111,7 +112,7 @@ act.listed = (id, before) => {
   });
   return {
     rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
-    expanded: cb.statesOf(target).expanded === true,
+    expanded: cb.statesOf(cb.comboOf(target)).expanded === true,
     kind: list
       ? "data"
       : isListBox(target)

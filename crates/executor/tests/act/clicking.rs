@@ -95,12 +95,14 @@ async fn a_label_receives_the_click_for_its_hidden_check_box() {
         <input type=radio id=s1 name=s class=tucked><input type=radio id=s2 name=s class=tucked>\
         <style>.let{position:absolute;clip:rect(0,0,0,0);pointer-events:none}</style><div style='position:relative'>\
         <input type=radio id=l1 name=l class=let><label for=l1>Left</label><input type=radio id=l2 name=l class=let><label for=l2>Right</label></div>\
+        <div><button id=hs role=switch aria-checked=false onclick=\"this.ariaChecked = this.ariaChecked !== 'true'\"\
+        style='position:absolute;width:1px;height:1px;padding:0;border:0;overflow:hidden;clip:rect(0,0,0,0)'></button><label for=hs>Wifi</label></div>\
         <input type=radio id=r1 name=r><input type=radio id=r2 name=r checked>\
         <div role=switch aria-checked=false id=sw tabindex=0 onclick=\"this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true')\">S</div><p id=p>x</p>";
     let mut lab = lab(&[("/", page)]).await;
     let on = |id: &str| (json!({"it": css_of(id)}), json!({"type": "check", "targetRef": "it"}));
     // The second star lies over the label of the first, as the second radio button that lets the pointer through does.
-    for id in ["#box", "#s2", "#l2", "#r1", "#sw"] {
+    for id in ["#box", "#s2", "#l2", "#r1", "#sw", "#hs"] {
         let (candidates, step) = on(id);
         succeeded(lab.step(candidates.clone(), step.clone()).await);
         // Twice is once.
@@ -108,13 +110,44 @@ async fn a_label_receives_the_click_for_its_hidden_check_box() {
         assert!(!again.evidence.input_sent, "{id}");
     }
     assert_eq!(
-        lab.eval("[box.checked, s2.checked, l2.checked, r1.checked, sw.ariaChecked]").await,
-        json!([true, true, true, true, "true"])
+        lab.eval("[box.checked, s2.checked, l2.checked, r1.checked, sw.ariaChecked, hs.ariaChecked]").await,
+        json!([true, true, true, true, "true", "true"])
     );
     succeeded(lab.step(json!({"it": css_of("#box")}), json!({"type": "uncheck", "targetRef": "it"})).await);
     assert_eq!(lab.eval("box.checked").await, false);
     let (candidates, step) = on("#p");
     assert_eq!(failed(lab.step(candidates, step).await).cause, Cause::InvalidArgument);
+}
+
+#[tokio::test]
+async fn each_click_of_a_count_finds_what_the_one_before_drew() {
+    let page = "<button id=it>More</button><output id=o>3</output><script>let shown = 3; it.onclick = () => { const next = shown + 1; \
+        requestAnimationFrame(() => { shown = next; o.textContent = next }) }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), json!({"type": "click", "targetRef": "it", "count": 3})).await);
+    assert_eq!(lab.eval("o.textContent").await, "6");
+}
+
+#[tokio::test]
+async fn a_symbol_that_is_all_of_its_target_is_no_cover() {
+    let labs = Labs::open().await;
+    let svg = "<svg width=40 height=40><path d='M0 0h40v40H0z'/></svg>";
+    let chosen = "onclick=\"document.title = 'chosen'\"";
+    let star = format!("<b role=radio aria-checked=false tabindex=0 {chosen} style='display:block'>{svg}</b>");
+    let delete = format!("<button aria-label=Delete {chosen} style='all:unset;display:block'>{svg}</button>");
+    let cases = [
+        (star.clone(), true),
+        // It would be pressed by another name than its own, or only one of two.
+        (delete, false),
+        (format!("{star}{star}"), false),
+    ];
+    for (inner, is_chosen) in cases {
+        let page = format!("<ul><li id=it style='display:inline-block'>{inner}</ul>");
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        let outcome = lab.click("#it").await;
+        assert_eq!(matches!(outcome, StepOutcome::Succeeded(_)), is_chosen, "{inner}: {outcome:?}");
+        assert_eq!(lab.eval("document.title").await, if is_chosen { "chosen" } else { "" }, "{inner}");
+    }
 }
 
 #[tokio::test]

@@ -108,6 +108,26 @@ async fn a_field_for_tags_passes_on_what_is_typed() {
 }
 
 #[tokio::test]
+async fn a_field_may_change_in_the_frame_after_its_focus() {
+    let labs = Labs::open().await;
+    let selects = "this.select()";
+    let unlocks = "this.readOnly = false";
+    let locked = format!("<input id=i readonly onfocus=\"setTimeout(() => {unlocks})\" onblur='this.readOnly = true'>");
+    let (typed, set) = (json!({"type": "type", "text": "Bet"}), json!({"type": "setValue", "value": "Bet"}));
+    for (field, mut step, expected) in [
+        (format!("<input id=i onfocus=\"requestAnimationFrame(() => {selects})\">"), typed.clone(), "Bet"),
+        (format!("<input id=i value=Al onfocus=\"requestAnimationFrame(() => {selects})\">"), typed.clone(), "AlBet"),
+        (locked.clone(), typed, "Bet"),
+        (locked, set, "Bet"),
+    ] {
+        let mut lab = labs.lab(&[("/", &format!("{field}<input>"))]).await;
+        step["targetRef"] = json!("i");
+        succeeded(lab.step(json!({"i": css_of("#i")}), step).await);
+        assert_eq!(lab.eval("i.value").await, expected, "{field}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_selected_in_a_field_with_the_focus_gives_way_to_what_is_typed() {
     let page =
         "<input id=t value=hello><input id=n type=number value=12><div id=e contenteditable>one two</div><p id=p>x</p>";

@@ -82,6 +82,27 @@ async fn what_a_press_uses_up_is_not_lost_and_what_a_blur_drops_is() {
 }
 
 #[tokio::test]
+async fn a_combo_box_that_makes_tags_passes_on_what_enter_takes() {
+    // The page shows the text once more while it is typed, to measure it, and offers it in a list.
+    let page = |takes: &str| {
+        format!(
+            "<p><span id=tags></span><input id=it role=combobox aria-autocomplete=list aria-controls=list><span id=mirror></span>\
+             <ul id=list role=listbox hidden></ul></p><script>it.oninput = () => {{ mirror.textContent = it.value; list.hidden = false; \
+             list.innerHTML = '<li role=option></li>'; list.firstChild.textContent = it.value }}; it.onkeydown = (event) => {{ \
+             if (event.key !== 'Enter') return; {takes}; it.value = mirror.textContent = '' }}</script>"
+        )
+    };
+    let labs = Labs::open().await;
+    let passed = "const tag = document.createElement('b'); tag.textContent = it.value; tags.append(tag)";
+    for (takes, expected) in [(passed, None), ("tags.textContent = 'No'", Some(Cause::InputLost))] {
+        let mut lab = labs.lab(&[("/", &page(takes))]).await;
+        succeeded(lab.step(it(), json!({"type": "type", "targetRef": "it", "text": "foo"})).await);
+        succeeded(lab.step(it(), json!({"type": "press", "targetRef": "it", "keys": "Enter"})).await);
+        assert_eq!(end(&mut lab).await.map(|failure| failure.cause), expected, "{takes}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_press_makes_of_values_is_its_effect() {
     let labs = Labs::open().await;
     let fields = "<form><input id=it value=x><input id=other type=checkbox></form>";

@@ -99,6 +99,23 @@ async fn a_combo_box_with_a_portal_popup_selects_its_own_option() {
 }
 
 #[tokio::test]
+async fn a_combo_box_around_its_field_says_that_its_list_is_open() {
+    // What it refers to is not there, and the list stays open for the next choice.
+    let page = "<div id=c role=combobox aria-expanded=false aria-controls=none><span id=tags></span><input id=i></div>\
+        <script>i.onclick = () => { if (c.ariaExpanded === 'true') return; c.ariaExpanded = 'true'; const list = document.createElement('ul'); \
+        list.role = 'listbox'; for (const name of ['Rome', 'Oslo', 'Bern']) { const one = document.createElement('li'); one.role = 'option'; \
+        one.textContent = name; one.onclick = () => { const tag = document.createElement('b'); tag.textContent = name; tags.append(tag) }; \
+        list.append(one) } document.body.append(list) }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#i", json!(["Rome", "Bern"]));
+    succeeded(lab.step(it, step).await);
+    let (it, step) = choose("#i", json!("Oslo"));
+    let success = succeeded(lab.step(it, step).await);
+    assert!(!success.evidence.no_observed_effect, "the tags are seen");
+    assert_eq!(lab.eval("tags.textContent").await, "RomeBernOslo");
+}
+
+#[tokio::test]
 async fn a_disabled_option_of_a_popup_is_refused_and_a_missing_one_named() {
     let mut lab = lab(&[("/", PORTAL)]).await;
     let (it, step) = choose("#c", json!("Green"));

@@ -29,6 +29,18 @@ export const boxOfChoice = (field) => {
   return box;
 };
 
+/**
+ * The combo box that a field is the text of; the control itself if there is none around it.
+ * @param {Element} control
+ * @returns {Element}
+ */
+export const comboOf = (control) => {
+  let up = tagOf(control) === "input" ? control : null;
+  for (let depth = 0; up && depth < 5; up = composedParentOf(up), depth++)
+    if (attr(up, "role") === "combobox") return up;
+  return control;
+};
+
 const FIELDS = "input:not([type=hidden i]), select, textarea, [role=combobox], [role=textbox]";
 const AROUND = "body, form, fieldset, dialog, td, th, tr, li, [role=dialog], [role=form], [role=group], [role=row]";
 /** What stands about a control, and is no choice that it shows. */
@@ -75,7 +87,7 @@ const partsOf = (display) => {
  */
 export const shownChoices = (control) => {
   const opens = attr(control, "aria-haspopup");
-  if (tagOf(control) === "select" || (roleOf(control) !== "combobox" && opens !== "listbox" && opens !== "tree"))
+  if (tagOf(control) === "select" || (roleOf(comboOf(control)) !== "combobox" && opens !== "listbox" && opens !== "tree"))
     return [];
   return partsOf(displayOf(control));
 };

@@ -320,6 +320,8 @@ const shownWithin = (element) => {
   }
   return null;
 };
+/** Buttons that a page hides and has drawn by their labels, as it does with check boxes. */
+const LABELLED = "button:is([role=switch], [role=checkbox], [role=radio])";
 /**
  * The box through which an element is seen and used: its own, or that of the element that represents it.
  * @param {Element} element
@@ -329,7 +331,7 @@ export const standInOf = (element) => {
   const reached = isReached(element);
   if (reached && isShown(element)) return element;
   const type = typeOf(element);
-  if (type === "checkbox" || type === "radio" || type === "file") {
+  if (type === "checkbox" || type === "radio" || type === "file" || matches(element, LABELLED)) {
     for (const label of labelsOf(element)) if (isShown(label) && isReached(label)) return label;
     // A styled control that lies under its wrapper: transparent but as large as what is seen.
     if (reached && isVisible(element) && !lookOf(element).clippedAway) {
