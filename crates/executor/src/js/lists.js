@@ -99,7 +99,7 @@ act.listed = (id, before) => {
         states.checked === "true" ||
         (isUnnamedOption(choice)
           ? attr(choice, "aria-selected") === "true"
-          : !!states.selected && (isListBox(target) || isForSeveral(choice))),
+          : !!states.selected && ((isListBox(target) && !cb.isClosable(target)) || isForSeveral(choice))),
     };
   };
   const data = (option) => ({
@@ -115,7 +115,7 @@ act.listed = (id, before) => {
     expanded: cb.statesOf(cb.comboOf(target)).expanded === true,
     kind: list
       ? "data"
-      : isListBox(target)
+      : isListBox(target) && !cb.isClosable(target)
         ? "list"
         : matches(target, "html, body, form, fieldset, table, main")
           ? "none"

@@ -472,7 +472,10 @@ export const startSummary = (main, hovers) => {
         states.push(cb.cut(`${titled(found, cb.nameOf(found))}: ${change}`, 300));
       }
     }
-    for (const message of alertsOf(surveyed(), said)) put("alert", message);
+    // A control for choosing may tell its choice aloud.
+    const told = main && (cb.isClosable(main) || cb.roleOf(cb.comboOf(main)) === "combobox") ? cb.comboOf(main) : null;
+    const regions = [...surveyed()].filter((found) => !told || !cb.contains(told, found));
+    for (const message of alertsOf(regions, said)) put("alert", message);
     const { added, removed, attributes, texts, background, notable } = summary;
     return { added, removed, attributes, texts, background, notable, states, problems };
   };

@@ -116,6 +116,28 @@ async fn a_combo_box_around_its_field_says_that_its_list_is_open() {
 }
 
 #[tokio::test]
+async fn a_list_box_that_opens_shows_its_choice_and_may_tell_it_aloud() {
+    let labs = Labs::open().await;
+    let options = "<div id=menu hidden><p role=option>Rome</p><p role=option>Bern</p></div>";
+    let script = "<script>const open = (is) => { menu.hidden = !is; c.ariaExpanded = is }; c.onclick = (event) => { \
+        const one = event.target.closest('[role=option]'); if (one) said.textContent = one.textContent; open(menu.hidden) }</script>";
+    for control in [
+        format!("<div id=c role=listbox aria-expanded=false tabindex=0><div id=said>Pick</div>{options}</div>"),
+        format!(
+            "<div id=c role=combobox aria-expanded=false tabindex=0><div id=said role=alert>Pick</div>\
+             <div role=listbox>{options}</div></div>"
+        ),
+    ] {
+        let mut lab = labs.lab(&[("/", &format!("{control}{script}"))]).await;
+        let (it, step) = choose("#c", json!("Bern"));
+        let success = succeeded(lab.step(it, step).await);
+        assert_eq!(lab.eval("said.textContent").await, "Bern", "{control}");
+        let problems = &success.evidence.effects.as_ref().unwrap().problems;
+        assert!(!success.evidence.no_observed_effect && problems.is_empty(), "{control}: {problems:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_disabled_option_of_a_popup_is_refused_and_a_missing_one_named() {
     let mut lab = lab(&[("/", PORTAL)]).await;
     let (it, step) = choose("#c", json!("Green"));

@@ -1,8 +1,8 @@
 // @ts-check
 // Controls for choosing that a page draws: the box that stands for a field, and the choices that a control shows.
 import {
-  attr, characterData, childNodes, collapse, composedParentOf, flatChildren, getter, isElement, lookOf, matches,
-  nodeType, parentOf, queryAll, tagOf,
+  attr, characterData, childNodes, collapse, composedParentOf, contains, flatChildren, getter, isElement, lookOf,
+  matches, nodeType, parentOf, queryAll, tagOf,
 } from "./tree.js";
 import { roleOf } from "./roles.js";
 import { isAriaHidden } from "./names.js";
@@ -45,8 +45,10 @@ const FIELDS = "input:not([type=hidden i]), select, textarea, [role=combobox], [
 const AROUND = "body, form, fieldset, dialog, td, th, tr, li, [role=dialog], [role=form], [role=group], [role=row]";
 /** What stands about a control, and is no choice that it shows. */
 const APART =
-  "label, legend, script, style, option, [role=listbox], [role=tree], [role=grid], [role=menu], [role=dialog], " +
-  "[role=tooltip], [role=alert], [role=status], [aria-live]:not([aria-live=off]), [class*=placeholder i]";
+  "label, legend, script, style, option, [role=option], [role=listbox], [role=tree], [role=grid], [role=menu], " +
+  "[role=dialog], [role=tooltip], [class*=placeholder i]";
+/** The same, unless it is a part of the control, which may tell its choice aloud. */
+const ALOUD = "[role=alert], [role=status], [aria-live]:not([aria-live=off])";
 /**
  * What a control for choosing shows its choice in: itself, or for a field what is around it and no other field.
  * @param {Element} control
@@ -66,12 +68,13 @@ export const displayOf = (control) => {
  * The texts that an element shows, an entry for each part that has words of its own: at most 50, each of at most 200
  * characters.
  */
-const partsOf = (display) => {
+const partsOf = (display, control) => {
   const texts = new Set();
   const stack = [display];
   for (let looked = 0; stack.length && looked < 300 && texts.size < 50; looked++) {
     const one = stack.pop();
-    if (matches(one, APART) || !isVisible(one)) continue;
+    const isApart = matches(one, APART) || (matches(one, ALOUD) && !contains(control, one));
+    if ((one !== display && isApart) || !isVisible(one)) continue;
     const hasWords = Array.from(childNodes(one)).some((node) => nodeType(node) === 3 && characterData(node).trim());
     const text = hasWords ? collapse(textOf(one)) : "";
     if (text && text.length <= 200) texts.add(text);
@@ -81,15 +84,21 @@ const partsOf = (display) => {
   return [...texts];
 };
 /**
+ * Whether a list is a control that shows its choice and opens, as combo boxes do.
+ * @param {Element} list
+ */
+export const isClosable = (list) => roleOf(list) === "listbox" && attr(list, "aria-expanded") !== null;
+/**
  * The choices that a control shows, for one that a page draws; a caption beside a field may be among them.
  * @param {Element} control
  * @returns {string[]}
  */
 export const shownChoices = (control) => {
   const opens = attr(control, "aria-haspopup");
-  if (tagOf(control) === "select" || (roleOf(comboOf(control)) !== "combobox" && opens !== "listbox" && opens !== "tree"))
-    return [];
-  return partsOf(displayOf(control));
+  const combo = comboOf(control);
+  const isCombo = roleOf(combo) === "combobox" || isClosable(combo);
+  if (tagOf(control) === "select" || (!isCombo && opens !== "listbox" && opens !== "tree")) return [];
+  return partsOf(displayOf(control), combo);
 };
 const inputValue = getter(HTMLInputElement.prototype, "value");
 /**
@@ -99,5 +108,5 @@ const inputValue = getter(HTMLInputElement.prototype, "value");
  */
 export const drawnChoice = (field) => {
   const box = boxOfChoice(field);
-  return box && inputValue(field) === "" ? partsOf(box).join(", ") : "";
+  return box && inputValue(field) === "" ? partsOf(box, field).join(", ") : "";
 };

@@ -28,7 +28,7 @@ export {
   itemNamesOf, meaningOf, onArrival, ownOf, ownText, partText, placeOf, rankOf, shortText, textHead,
   wordsOf,
 } from "./context.js";
-export { boxOfChoice, comboOf, displayOf, drawnChoice } from "./choosing.js";
+export { boxOfChoice, comboOf, displayOf, drawnChoice, isClosable } from "./choosing.js";
 export { byCss } from "./css.js";
 export { locate, relativeTo } from "./locate.js";
 export {
