@@ -1,6 +1,6 @@
 //! Text, values and keys.
 
-use cuebook_grammar::outcome::Cause;
+use cuebook_grammar::outcome::{Cause, StepOutcome};
 use serde_json::json;
 
 use crate::lab::{Labs, css_of, failed, lab, succeeded};
@@ -183,6 +183,23 @@ async fn an_editor_with_a_hidden_text_area_gets_what_is_typed() {
     let step = json!({"type": "type", "targetRef": "i", "text": "let a = 1;"});
     succeeded(lab.step(json!({"i": css_of("#i")}), step).await);
     assert_eq!(lab.eval("line.textContent").await, "let a = 1;");
+}
+
+#[tokio::test]
+async fn a_field_that_is_as_wide_as_its_text_is_typed_into() {
+    let labs = Labs::open().await;
+    for (cursor, cause) in [("text", None), ("default", Some(Cause::NotVisible))] {
+        let page = format!(
+            "<div style='display:flex;width:300px;cursor:{cursor}'><b>one</b><input id=i style='border:0;padding:0;width:0' \
+             oninput=\"i.style.width = i.value.length + 'ch'\"></div>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        let step = json!({"type": "type", "targetRef": "i", "text": "two"});
+        let outcome = lab.step(json!({"i": css_of("#i")}), step).await;
+        let seen = if let StepOutcome::Failed(failure) = outcome { Some(failure.cause) } else { None };
+        assert_eq!(seen, cause, "{cursor}");
+        assert_eq!(lab.eval("i.value").await, if cause.is_none() { "two" } else { "" });
+    }
 }
 
 #[tokio::test]

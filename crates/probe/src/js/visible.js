@@ -345,12 +345,17 @@ export const standInOf = (element) => {
   const box = boxOfChoice(element);
   return box && isShown(box) ? box : (editorOf(element) ?? shownWithin(element));
 };
+const GROWING = new Set(["text", "search", "email"]);
+/** A field that is as wide as its text, which is empty. */
+const isNarrow = ({ width, height }) => width < 1 && height >= 8;
 /**
- * The visible editor that a hidden text area takes the input for: the nearest thing around it that is shown and has
- * the pointer of text, as code editors and terminals have it. What stands among other fields is no editor.
+ * The visible editor that a hidden text area, or a field that grows with its text, takes the input for: the nearest
+ * thing around it that is shown and has the pointer of text, as code editors, terminals and fields for tags have it.
+ * What stands among other fields is no editor.
  */
 export const editorOf = (element) => {
-  if (!isHtml(element, "textarea") || isNativelyDisabled(element)) return null;
+  const isGrowing = isHtml(element, "input") && GROWING.has(typeOf(element)) && isNarrow(rectOf(element));
+  if (!(isHtml(element, "textarea") || isGrowing) || isNativelyDisabled(element)) return null;
   if (styleOf(element).visibility !== "visible" || !checkVisibility(element) || isShown(element)) return null;
   for (let up = flatParent(element), depth = 0; up && depth < 4; up = flatParent(up), depth++) {
     if (!isShown(up)) continue;
