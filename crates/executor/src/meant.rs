@@ -97,8 +97,10 @@ impl TargetMeaning {
                     object.insert("limit".into(), MOST.into());
                 }
                 let ask = json!({"text": locator.turns_on_text(), "testIds": test_ids});
-                let raw = is_raw(locator);
-                json!({"id": self.key.node, "filter": filter, "ask": ask, "raw": raw, "lasts": self.lasts})
+                let (raw, stated) = (is_raw(locator), has_states(locator));
+                json!({
+                    "id": self.key.node, "filter": filter, "ask": ask, "raw": raw, "stated": stated, "lasts": self.lasts
+                })
             }
         })
     }
@@ -120,12 +122,16 @@ impl TargetMeaning {
 /// Elements that a locator may mean in one document; beyond them it is not compared.
 const MOST: u32 = 2_000;
 
+/// Returns `true` if states decide on a match, also in inner locators.
+fn has_states(locator: &Locator) -> bool {
+    matches!(&locator.strategy, Strategy::Role(by) if by.states.is_some()) || locator.inner().any(has_states)
+}
+
 /// Returns `true` if more than the script's own filter decides on a match: states, a regular expression, or an excluded
 /// text, also in inner locators.
 fn is_raw(locator: &Locator) -> bool {
     let is_pattern = |text: &TextPattern| matches!(text, TextPattern::Regex(..));
-    let has_states = matches!(&locator.strategy, Strategy::Role(by) if by.states.is_some());
-    has_states
+    has_states(locator)
         || locator.has_not_text.is_some()
         || locator.has_text.as_ref().is_some_and(is_pattern)
         || locator.strategy.text().is_some_and(|(text, _)| is_pattern(text))

@@ -494,6 +494,8 @@ pub(crate) enum ListKind {
 pub(crate) struct Listed {
     pub(crate) rows: Vec<ListedOption>,
     pub(crate) expanded: bool,
+    /// It is, or names, the list that all rows are in.
+    pub(crate) named: bool,
     pub(crate) kind: ListKind,
     /// Several options may be chosen.
     pub(crate) several: bool,

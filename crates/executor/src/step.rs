@@ -475,10 +475,12 @@ impl<'run> StepRun<'run> {
     }
 
     /// Returns `true` if the result is known of a gesture of which the target saw only the beginning: a condition
-    /// became true, or there is an effect and the page is known to have reacted to the press.
+    /// became true, or there is an effect and the page is known to have reacted to the press. A drag that was not released
+    /// where it was to be has at most moved things about.
     fn answers(&self, sealed: &Sealed, facts: &Facts) -> bool {
         let has_come_true = self.evidence.post.iter().any(|one| one.verdict.holds() && !one.vacuous && !one.default);
-        has_come_true || (sealed.is_answer && facts.events.any_effect == Some(true))
+        let is_drag = matches!(self.step.action(), Action::DragTo(_));
+        has_come_true || (sealed.is_answer && !is_drag && facts.events.any_effect == Some(true))
     }
 
     /// A dialog ended the step: its conditions may hold already, or can be judged only once the dialog is answered.

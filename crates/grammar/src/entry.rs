@@ -35,7 +35,7 @@ pub fn is_same_entry(wanted: &str, seen: &str) -> bool {
     }
     let essence = essence(wanted);
     if essence.is_empty() {
-        return without_blanks(wanted) == without_blanks(seen);
+        return without_blanks(wanted) == without_blanks(seen) || wanted.trim().is_empty() && is_empty_mask(seen);
     }
     let breaks = starts(wanted, |letter| letter == '\n');
     essence == self::essence(seen)
@@ -87,6 +87,12 @@ fn starts(text: &str, is_apart: impl Fn(char) -> bool) -> BTreeSet<usize> {
     starts.remove(&0);
     starts.remove(&count);
     starts
+}
+
+/// Returns `true` if a text is a mask of which nothing is filled, such as `__.__.____`.
+fn is_empty_mask(text: &str) -> bool {
+    text.matches('_').count() > 1
+        && text.chars().all(|letter| letter.is_whitespace() || matches!(letter, '_' | '.' | '/' | ':' | '(' | ')' | '-'))
 }
 
 fn without_blanks(text: &str) -> String {
@@ -149,7 +155,8 @@ fn readings(text: &str) -> Option<Vec<Number>> {
     if last.is_none() || groups.get(1..).is_some_and(|rest| rest.iter().all(|group| group.len() == 3)) {
         readings.push(number(is_negative, &digits(core), ""));
     }
-    Some(readings)
+    // No amount has its signs at such places; a date or a code may.
+    (!readings.is_empty()).then_some(readings)
 }
 
 const fn is_currency(letter: char) -> bool {
@@ -179,6 +186,8 @@ mod tests {
             ("-3", "−3"),
             ("0042", "0042"),
             ("05/17/2024", "5/17/2024"),
+            ("17052024", "17.05.2024"),
+            ("", "(___) ___-____"),
             ("2024-5-7", "2024-05-07"),
             ("ｆｕｌｌ", "full"),
             ("!?", "! ?"),
@@ -206,6 +215,7 @@ mod tests {
             ("rest", "rset"),
             ("abcdef", "abc"),
             ("Ann", ""),
+            ("", "---"),
             ("!?", "!"),
             ("1", "1e5"),
             ("One\nTwo", "OneTwo"),

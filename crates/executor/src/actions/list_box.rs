@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use cuebook_grammar::action::OptionChoice;
+use cuebook_grammar::action::{OptionChoice, OptionChoices};
 use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_probe::ProbeWorld;
 
@@ -40,7 +40,8 @@ struct Search {
 
 impl StepRun<'_> {
     /// Chooses options of a list that the page draws.
-    pub(crate) async fn choose_listed(&mut self, choices: &[OptionChoice]) -> Part<ActResult> {
+    pub(crate) async fn choose_listed(&mut self, option: &OptionChoices) -> Part<ActResult> {
+        let choices = option.choices.as_slice();
         let (main, _, listed) = self.listed(&[]).await?;
         let several = choices.len() > 1;
         match listed.kind {
@@ -63,6 +64,12 @@ impl StepRun<'_> {
                 let mut acted = ActResult::nothing(&main);
                 for choice in choices {
                     acted = self.choose_one(choice).await?;
+                }
+                if option.is_list && listed.kind == ListKind::Control {
+                    let (main, _, listed) = self.listed(&[]).await?;
+                    let mut rows = listed.rows;
+                    rows.retain(|row| listed.named && row.chosen);
+                    self.unchoose(&main, &rows, choices).await?;
                 }
                 Ok(acted)
             }

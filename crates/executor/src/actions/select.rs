@@ -24,7 +24,7 @@ impl StepRun<'_> {
         let words: Vec<String> = choices.iter().map(in_words).collect();
         let acted = match self.choose_native(&wanted, &words).await? {
             Some(acted) => acted,
-            None => self.choose_listed(choices).await?,
+            None => self.choose_listed(&action.option).await?,
         };
         let left_out = match acted.entered {
             Some(Entered::Options(chosen)) => words.get(chosen..).unwrap_or_default(),

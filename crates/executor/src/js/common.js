@@ -60,6 +60,8 @@ export const closestInteractive = (inner) => {
 };
 const FIELDS = "input:not([type=hidden i]), select, textarea, [contenteditable]:not([contenteditable=false i])";
 const NATIVE = "a[href], button, input, summary, label, option";
+/** What a control says that it opens. */
+export const openedBy = (control) => ["aria-controls", "aria-owns"].flatMap((name) => cb.referenced(control, name));
 /** The elements from `inner` up to `outer`, without the latter; none if it is not within. */
 const between = (outer, inner) => {
   for (const next of [cb.parentOf, cb.composedParentOf]) {

@@ -133,6 +133,14 @@ const hasSelection = (into) => {
     holdsNode(into, selection.focusNode)
   );
 };
+/** The rest of a mask that is not filled: blanks, and what stands between them. */
+const MASK = /_[_\s./:()-]*$/;
+/** Where a text ends; one that a mask completes, at its first blank. */
+const endOf = (text) => {
+  const blanks = MASK.exec(text);
+  const isMask = !!blanks && (blanks[0].match(/_/g) ?? []).length > 1 && (/[^_]/.test(blanks[0]) || blanks.index === 0);
+  return isMask ? blanks.index : text.length;
+};
 /**
  * Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus
  * already, `end` leaves a selection alone that was made in it, unless the focus `isFresh`. Tells whether the target has
@@ -159,7 +167,7 @@ const giveFocus = (id, caret, isFresh) => {
     if (caret === "end" && !isFresh && had === active && hasSelection(into)) {
       atEnd = true;
     } else if (caret === "end") {
-      const end = textIn(into).length;
+      const end = endOf(textIn(into));
       if (into instanceof HTMLInputElement) setRange(into, end, end);
       else if (into instanceof HTMLTextAreaElement) setAreaRange(into, end, end);
       else if (editable(into)) (getSelection().selectAllChildren(into), getSelection().collapseToEnd());

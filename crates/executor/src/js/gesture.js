@@ -3,7 +3,7 @@
 import * as cb from "cuebook:core";
 import {
   act, attr, blurOf, bodyOf, controlOf, dispatch, focusOf, getter, isConnected, isElement, matches, method,
-  queryWithin, rectOf, rootElement,
+  queryWithin, rectOf, rootElement, tagOf,
 } from "./reads.js";
 import { boxOf, isThere } from "./boxes.js";
 import {
@@ -437,6 +437,16 @@ const isCarriedTo = (end, origin, event) => {
   );
   return !below || reaches(end, below) || cb.contains(below, end);
 };
+/**
+ * Whether a list has sorted itself since what is dragged came over the end, an entry of the same kind: where that was,
+ * the list shows another entry, or a gap.
+ */
+const isSortedIn = (end, origin) => {
+  const list = gesture.hasCome ? cb.parentOf(end) : null;
+  const isOfKind = gesture.kindOfHeld === kindOfEntry(end);
+  return !!list && isOfKind && !matches(list, "body, html") && cb.contains(list, origin);
+};
+const kindOfEntry = (entry) => `${tagOf(entry)} ${cb.roleOf(entry)}`;
 /** A button that Space pressed stays down until it loses the focus, which it may have lost before. */
 const comeUp = () => {
   const root = rootElement(document);
@@ -494,6 +504,7 @@ const handle = (event) => {
     if (gesture?.mode === "point" && !gesture.seen.length)
       noteUnder(screenPlaceOf(event), originOf(event));
     if (event.type === "pointermove") gesture?.carrying?.moved(event);
+    if (gesture?.end && !gesture.hasCome) gesture.hasCome = reaches(gesture.end, originOf(event));
     if (event.type === "dragstart" && gesture) gesture.isData = true;
     return;
   }
@@ -533,7 +544,10 @@ const handle = (event) => {
   const arrives = () => {
     if (keys) return receivesKeys(target, origin, gesture.holder) || isNextBox(origin);
     if (event.type === "drop" || target === gesture.end)
-      return reaches(target, origin) || (target === gesture.end && isCarriedTo(target, origin, event));
+      return (
+        reaches(target, origin) ||
+        (target === gesture.end && (isCarriedTo(target, origin, event) || isSortedIn(target, origin)))
+      );
     if (!receives(target, origin) || (gesture.ends && draggableWithin(target, origin))) return false;
     // What came under the pointer since may do something else, if it looks like it.
     return !pointedWithin(target, origin, (up) => !gesture.inner?.has(up));
@@ -624,6 +638,9 @@ export const openGesture = (spec) => {
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
+    kindOfHeld: target && spec.ends ? kindOfEntry(target) : null,
+    // What is dragged was over the end.
+    hasCome: false,
     hiding: hiding.splice(0),
     expects: spec.expects,
     since: performance.now(),

@@ -2,7 +2,7 @@
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
 import { act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement } from "./reads.js";
-import { activeElement, describe, element, fieldOf, frame, originOf } from "./common.js";
+import { activeElement, describe, element, fieldOf, frame, openedBy, originOf } from "./common.js";
 import { findAbout } from "./meant.js";
 
 /** What a field meant when something was entered, to find what the page draws in its place. */
@@ -58,9 +58,8 @@ const lettersAround = (field) => {
   for (let depth = 0; depth < 3 && cb.parentOf(around) && !matches(cb.parentOf(around), "body, html"); depth++)
     around = cb.parentOf(around);
   if (around === field) return "";
-  const names = `${attr(field, "aria-controls") ?? ""} ${attr(field, "aria-owns") ?? ""}`.split(/\s+/);
-  const isListed = (one) => names.includes(attr(one, "id") || " ");
-  return lettersOf(cb.cut(cb.textWithout(around, isListed), 5000));
+  const opened = openedBy(field);
+  return lettersOf(cb.cut(cb.textWithout(around, (one) => opened.includes(one)), 5000));
 };
 /** Whether an empty field has passed on what was entered: it stands beside it now, and did not before. */
 const isPassedOn = (field, now) => {

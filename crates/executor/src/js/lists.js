@@ -112,6 +112,7 @@ act.listed = (id, before) => {
   });
   return {
     rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
+    named: isListBox(target) || popupsOf(target).length > 0,
     expanded: cb.statesOf(cb.comboOf(target)).expanded === true,
     kind: list
       ? "data"

@@ -3,7 +3,7 @@
 // first event of the gesture. A page may sort, rename and reuse the elements under the pointer at any moment before.
 import * as cb from "cuebook:core";
 import { act } from "./reads.js";
-import { element, fieldOf } from "./common.js";
+import { element, fieldOf, openedBy } from "./common.js";
 import { ANY_CHANGE } from "./summary.js";
 import { follow } from "./watch.js";
 
@@ -59,17 +59,23 @@ const WORDS = {
  * A key of everything that decides which of these rows a locator means.
  * @param {any} found
  */
-const keyOfRows = ({ reported: { rows, within, has, hasNot }, elements }, filter, raw) =>
-  JSON.stringify([
-    rows.map(({ facts, parent }, at) => {
-      const words = facts[WORDS[filter.by]];
-      return [
-        cb.idOf(elements[at]),
+const keyOfRows = ({ reported: { rows, within, has, hasNot }, elements }, { id, filter, raw, stated }) => {
+  const target = element(id);
+  // What a control opens may have its label, too.
+  const opened = target ? openedBy(target) : [];
+  const isOther = (found) => found === target || !opened.includes(found);
+  const wordsOf = (facts) => [facts[WORDS[filter.by]]].flat().map((text) => fitOf(text, filter.text));
+  return JSON.stringify([
+    rows
+      .map(({ facts, parent }, at) => ({ found: elements[at], facts, parent }))
+      .filter(({ found }) => isOther(found))
+      .map(({ found, facts, parent }) => [
+        cb.idOf(found),
         parent,
-        [words].flat().map((text) => fitOf(text, filter.text)),
-        raw ? [facts.text, { ...facts.states, focused: undefined }] : 0,
-      ];
-    }),
+        wordsOf(facts),
+        raw ? facts.text : 0,
+        stated ? { ...facts.states, focused: undefined } : 0,
+      ]),
     [within, has, hasNot].map(
       (inner) =>
         inner && [
@@ -86,11 +92,12 @@ const keyOfRows = ({ reported: { rows, within, has, hasNot }, elements }, filter
         ],
     ),
   ]);
+};
 const find = (wanted) => {
   try {
     const found = follow(wanted.filter, wanted.ask);
     const { reported, elements } = found;
-    return { key: keyOfRows(found, wanted.filter, wanted.raw), ids: elements.map(cb.idOf), target: reported };
+    return { key: keyOfRows(found, wanted), ids: elements.map(cb.idOf), target: reported };
   } catch {
     return null;
   }

@@ -140,6 +140,25 @@ async fn a_list_that_sorts_itself_during_a_drag_gets_the_release() {
 }
 
 #[tokio::test]
+async fn a_list_that_moves_its_entries_aside_gets_the_release_in_their_gap() {
+    // What is dragged takes no events, and is drawn at the pointer by a copy; the others are moved by transforms.
+    let page = "<ul id=list style='padding:0;width:200px'></ul><style>li{height:38px;list-style:none;background:#ddd}</style><script>\
+        for (const n of 'abc') { const li = document.createElement('li'); li.id = n; li.textContent = n; list.append(li); }\
+        let held = null, order = []; list.onpointerdown = (e) => { held = e.target; order = [...list.children]; };\
+        const put = () => order.forEach((x, k) => { x.style.transform = `translateY(${(k - [...list.children].indexOf(x)) * 38}px)`; });\
+        document.onpointermove = (e) => { if (!held) return; held.style.pointerEvents = 'none'; held.style.opacity = 0;\
+        const at = Math.max(0, Math.min(2, Math.floor((e.clientY - list.getBoundingClientRect().y) / 38)));\
+        order = order.filter((x) => x !== held); order.splice(at, 0, held); put(); };\
+        document.onpointerup = () => { if (!held) return; for (const x of order) { x.style = ''; list.append(x); } held = null; };</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let sorted = "[...list.children].map((x) => x.id).join('')";
+    for (from, to, expected) in [("#a", "#c", "bca"), ("#c", "#b", "cba")] {
+        succeeded(lab.step(json!({"from": css_of(from), "to": css_of(to)}), drag(json!([]))).await);
+        assert_eq!(lab.eval(sorted).await, expected, "{from} {to}");
+    }
+}
+
+#[tokio::test]
 async fn a_zone_that_moves_to_another_row_during_a_drag_gets_no_drop() {
     let page = |over: &str| {
         format!(

@@ -203,6 +203,24 @@ async fn a_field_that_is_as_wide_as_its_text_is_typed_into() {
 }
 
 #[tokio::test]
+async fn a_mask_is_filled_at_its_first_blank() {
+    let labs = Labs::open().await;
+    // Only what is typed at a blank counts, as with masks that show their blanks.
+    let mask = "let raw = ''; const draw = () => { let k = 0; i.value = '__-____'.replaceAll('_', () => raw[k++] ?? '_'); \
+        const at = i.value.indexOf('_'); if (at >= 0) i.setSelectionRange(at, at) }; let at = 0; \
+        i.onbeforeinput = () => { at = i.selectionStart }; i.oninput = (event) => { \
+        if (!event.data) raw = ''; else if (at < i.value.length - 1 && raw.length < 6) raw += event.data; draw() }; draw()";
+    let text = "let raw; i.value = 'snake_'";
+    for (script, expected) in [(mask, "ab-1234"), (text, "snake_ab1234")] {
+        let mut lab = labs.lab(&[("/", &format!("<input id=i><script>{script}</script>"))]).await;
+        let it = json!({"i": css_of("#i")});
+        succeeded(lab.step(it.clone(), json!({"type": "type", "targetRef": "i", "text": "ab1234"})).await);
+        assert_eq!(lab.eval("i.value").await, expected);
+        succeeded(lab.step(it, json!({"type": "clear", "targetRef": "i"})).await);
+    }
+}
+
+#[tokio::test]
 async fn a_value_that_a_field_does_not_take_leaves_what_is_in_it() {
     let page = "<input id=number type=number value=12><input id=short maxlength=3 value=abc><textarea id=area maxlength=3>abc</textarea>\
         <input id=date type=date value=2025-01-31><input id=color type=color value=#112233><input id=range type=range value=7>\

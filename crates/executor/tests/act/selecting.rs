@@ -116,6 +116,29 @@ async fn a_combo_box_around_its_field_says_that_its_list_is_open() {
 }
 
 #[tokio::test]
+async fn a_control_that_opens_a_list_for_several_ends_with_what_an_array_names() {
+    let page = "<div id=c role=combobox tabindex=0 aria-controls=pop aria-expanded=false>-</div><ul id=pop role=listbox hidden \
+        aria-multiselectable=true></ul><ul role=listbox aria-multiselectable=true><li id=other role=option aria-selected=true>Bern</ul><script>\
+        c.onclick = () => { pop.hidden = false; c.ariaExpanded = 'true' }; for (const name of ['Rome', 'Oslo', 'Bern']) { \
+        const one = document.createElement('li'); one.role = 'option'; one.ariaSelected = 'false'; one.textContent = name; pop.append(one); \
+        one.onclick = () => { one.ariaSelected = one.ariaSelected === 'false' } } \
+        other.onclick = () => { other.ariaSelected = 'false' }; \
+        const chosen = () => [...pop.children].filter((one) => one.ariaSelected === 'true').map((one) => one.textContent).join()</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (option, expected) in [
+        (json!(["Rome", "Bern"]), "Rome,Bern"),
+        (json!("Oslo"), "Rome,Oslo,Bern"),
+        (json!(["Oslo", "Bern"]), "Oslo,Bern"),
+        (json!(["Bern"]), "Bern"),
+    ] {
+        let (it, step) = choose("#c", option.clone());
+        succeeded(lab.step(it, step).await);
+        assert_eq!(lab.eval("chosen()").await, expected, "{option}");
+    }
+    assert_eq!(lab.eval("other.ariaSelected").await, "true", "it is of another list");
+}
+
+#[tokio::test]
 async fn a_list_box_that_opens_shows_its_choice_and_may_tell_it_aloud() {
     let labs = Labs::open().await;
     let options = "<div id=menu hidden><p role=option>Rome</p><p role=option>Bern</p></div>";

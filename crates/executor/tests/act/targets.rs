@@ -292,6 +292,23 @@ async fn identity_holds_in_frames_and_shadow_roots() {
 }
 
 #[tokio::test]
+async fn what_a_field_opens_by_its_focus_takes_nothing_from_its_meaning() {
+    let labs = Labs::open().await;
+    let page = "<label id=l for=i>Fruit tags</label><input id=i role=combobox aria-expanded=false aria-controls=pop><script>\
+        i.onfocus = () => { i.ariaExpanded = 'true'; const pop = document.createElement('ul'); pop.id = 'pop'; pop.role = 'listbox'; \
+        pop.setAttribute('aria-labelledby', 'l'); pop.innerHTML = '<li role=option>Fig'; document.body.append(pop); i.onfocus = null }</script>";
+    for locator in [
+        json!({"strategy": "byRole", "role": "combobox", "name": {"regex": "Fruit"}}),
+        json!({"strategy": "byLabel", "text": "Fruit"}),
+    ] {
+        let mut lab = labs.lab(&[("/", page)]).await;
+        let step = json!({"type": "type", "targetRef": "it", "text": "Fi"});
+        succeeded(lab.step(json!({"it": locator}), step).await);
+        assert_eq!(lab.eval("i.value").await, "Fi");
+    }
+}
+
+#[tokio::test]
 async fn a_declared_locator_means_the_same_node_at_the_first_event() {
     let rows = "<ul id=list><li><b>Alice</b> <button>Edit</button><li><b>Bob</b> <button>Edit</button></ul>\
         <script>window.acts = []; window.turns = 0; addEventListener('click', (event) => acts.push(event.target.parentNode.querySelector('b').textContent), true);\
