@@ -431,7 +431,7 @@ impl StepRun<'_> {
 }
 
 /// The answer of a document; `None` if that is gone.
-fn unless_gone<T>(answer: Part<T>) -> Part<Option<T>> {
+pub(crate) fn unless_gone<T>(answer: Part<T>) -> Part<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => Ok(None),

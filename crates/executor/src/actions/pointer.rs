@@ -16,6 +16,7 @@ use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use crate::actions::ActResult;
+use crate::actions::enter_text::unless_gone;
 use crate::hit_target::{Aim, Arrival, Gesture};
 use crate::input::devices::{DragKind, Place, SentGesture};
 use crate::projection::projections;
@@ -26,6 +27,8 @@ use crate::stop::{Part, Stop, call_stop, failed, probe_stop};
 
 const HOLD: Duration = Duration::from_millis(600);
 const DRAG: Duration = Duration::from_millis(300);
+/// The most milliseconds that what was dropped may take to its place, where the page then hears of it.
+const DROPPED: u32 = 800;
 /// Moves of a drag.
 const MOVES: u32 = 10;
 
@@ -181,6 +184,9 @@ impl StepRun<'_> {
         let (dragged, report, began) = self.deliver(&start.world, reports, gesture).await?;
         let acted = ActResult::by(sent);
         let is_html_drag = dragged.map_err(|error| call_stop(error, Stage::Act))?;
+        let rest = [DROPPED.into()];
+        let rested = self.ask::<bool>(&end_ready.world, "(cb, ms) => cb.act.rests(ms)", &rest, Stage::Act).await;
+        unless_gone(rested)?;
         if is_html_drag {
             // What the page makes of the drop may be out of sight; a document that is gone was changed by it.
             let took = self.ask::<bool>(&end_ready.world, "(cb) => cb.act.tookDrop()", &[], Stage::Act).await;

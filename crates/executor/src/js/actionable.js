@@ -183,6 +183,17 @@ const standsStill = async (found) => {
   return isConnected(found) && sameBox(last, boxOf(found));
 };
 
+/** Settles once nothing in this document is on its way to a place, or after `budget` milliseconds. */
+act.rests = async (budget) => {
+  const isOnItsWay = ({ playState, effect }) =>
+    playState === "running" && effect instanceof KeyframeEffect && effect.getComputedTiming().endTime !== Infinity;
+  const roots = () => [document, ...cb.notedRoots()];
+  const until = performance.now() + budget;
+  await frame();
+  while (roots().some((root) => animationsOf(root).some(isOnItsWay)) && performance.now() < until) await later(20);
+  await frame();
+  return true;
+};
 /** Whether nobody sees or hits a native box or a button, though it has an area: its label is what is pressed. */
 const isTucked = (found) => {
   if (!matches(found, "input[type=checkbox i], input[type=radio i], button[role]")) return false;

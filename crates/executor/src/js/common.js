@@ -75,7 +75,7 @@ const between = (outer, inner) => {
 };
 const CHOOSERS = "[role=checkbox], [role=radio], [role=switch], input[type=checkbox i], input[type=radio i]";
 const areaOf = ({ width, height }) => width * height;
-const sameWords = (a, b) => a !== "" && a === b;
+export const sameWords = (a, b) => a !== "" && a === b;
 /**
  * Whether a control within the target is what the target consists of: the link of a menu item, the field of a combo
  * box. It has most of the target's area, so that nothing that only appears in a corner of it counts.

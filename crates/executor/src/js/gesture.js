@@ -8,7 +8,7 @@ import {
 import { boxOf, isThere } from "./boxes.js";
 import {
   activeElement, blockerOf, closestInteractive, controlWithin, describe, draggableWithin, EDITABLE, element, fieldOf,
-  hitAt, INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys,
+  hitAt, INTERACTIVE, isPartOfLabel, labelAround, originOf, pointedWithin, reaches, receives, receivesKeys, sameWords,
   takesClicks,
 } from "./common.js";
 import { surveyed } from "./summary.js";
@@ -435,18 +435,39 @@ const isCarriedTo = (end, origin, event) => {
   const below = allAt(document, event.clientX, event.clientY).find(
     (found) => !isHeld(found) && !(held && cb.contains(found, held)),
   );
-  return !below || reaches(end, below) || cb.contains(below, end);
+  return !below || reaches(end, below) || cb.contains(below, end) || isSortedIn(end, below);
 };
-/**
- * Whether a list has sorted itself since what is dragged came over the end, an entry of the same kind: where that was,
- * the list shows another entry, or a gap.
- */
-const isSortedIn = (end, origin) => {
-  const list = gesture.hasCome ? cb.parentOf(end) : null;
-  const isOfKind = gesture.kindOfHeld === kindOfEntry(end);
-  return !!list && isOfKind && !matches(list, "body, html") && cb.contains(list, origin);
+/** The entry of a list that an element is or lies in: what has something of its kind beside it. */
+const entryOf = (inner) => {
+  let up = inner;
+  for (let depth = 0; up && depth < 4; depth++) {
+    const around = cb.parentOf(up);
+    if (!around || matches(around, "body, html")) return null;
+    const kind = kindOfEntry(up);
+    if (cb.childrenOf(around).filter((one) => isElement(one) && kindOfEntry(one) === kind).length > 1) return up;
+    up = around;
+  }
+  return null;
 };
 const kindOfEntry = (entry) => `${tagOf(entry)} ${cb.roleOf(entry)}`;
+const entryDragged = (target) => {
+  const entry = entryOf(target) ?? target;
+  return { entry, kind: kindOfEntry(entry), text: cb.textOf(entry) };
+};
+/**
+ * Whether the list that the end is in has sorted itself meanwhile: where the end was is now what is dragged, drawn anew
+ * or not, or a gap for it.
+ */
+const isSortedIn = (end, origin) => {
+  const { entry: dragged, kind, text } = gesture.dragged ?? {};
+  const entry = dragged ? entryOf(end) : null;
+  const list = entry && kindOfEntry(entry) === kind ? cb.parentOf(entry) : null;
+  if (!list || !cb.contains(list, origin)) return false;
+  if (origin === list) return true;
+  let there = origin;
+  while (cb.parentOf(there) && cb.parentOf(there) !== list) there = cb.parentOf(there);
+  return there === dragged || (kindOfEntry(there) === kind && sameWords(cb.textOf(there), text));
+};
 /** A button that Space pressed stays down until it loses the focus, which it may have lost before. */
 const comeUp = () => {
   const root = rootElement(document);
@@ -504,7 +525,6 @@ const handle = (event) => {
     if (gesture?.mode === "point" && !gesture.seen.length)
       noteUnder(screenPlaceOf(event), originOf(event));
     if (event.type === "pointermove") gesture?.carrying?.moved(event);
-    if (gesture?.end && !gesture.hasCome) gesture.hasCome = reaches(gesture.end, originOf(event));
     if (event.type === "dragstart" && gesture) gesture.isData = true;
     return;
   }
@@ -638,9 +658,7 @@ export const openGesture = (spec) => {
     shown: new Set(target && spec.kind === "mouse" ? Array.from(surveyed()).filter(cb.isVisible) : []),
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
-    kindOfHeld: target && spec.ends ? kindOfEntry(target) : null,
-    // What is dragged was over the end.
-    hasCome: false,
+    dragged: target && spec.ends ? entryDragged(target) : null,
     hiding: hiding.splice(0),
     expects: spec.expects,
     since: performance.now(),

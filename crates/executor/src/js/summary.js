@@ -292,7 +292,7 @@ export const startSummary = (main, hovers) => {
    */
   const weigh = (record) => {
     if (record.type === "attributes") {
-      if (isPassing(record.target)) return;
+      if (isPassing(record.target) || (drags && record.attributeName === "draggable")) return;
       if (isBrief(record.attributeName)) lookAt(record);
       else if (isOwnLabel(record)) return;
       else if (phase !== COMING) keepFirst(record.target, record.attributeName, record.oldValue);

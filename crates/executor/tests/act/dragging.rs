@@ -216,9 +216,20 @@ async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
 }
 
 #[tokio::test]
+async fn what_is_dropped_is_in_its_place_when_the_step_ends() {
+    let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>\
+        zone.onmouseup = () => { card.style.transition = 'transform .3s'; card.style.transform = 'translateY(90px)' }; \
+        card.ontransitionend = () => { document.title = 'there' }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("document.title").await, "there");
+}
+
+#[tokio::test]
 async fn a_drag_that_nothing_came_of_fails() {
     let page =
-        "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>";
+        "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>\
+        <script>card.onpointerdown = () => card.setAttribute('draggable', 'false')</script>";
     let mut lab = lab(&[("/", page)]).await;
     let failure = failed(lab.step(ends(), drag(json!([]))).await);
     assert_eq!(failure.cause, Cause::PostconditionFailed, "{}", failure.message);
