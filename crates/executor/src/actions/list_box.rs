@@ -12,6 +12,7 @@ use cuebook_grammar::outcome::{Cause, Stage};
 use cuebook_probe::ProbeWorld;
 
 use crate::actions::ActResult;
+use crate::actions::enter_text::unless_gone;
 use crate::actions::select::in_words;
 use crate::retry::Tries;
 use crate::run::{Resolved, StepRun};
@@ -65,8 +66,11 @@ impl StepRun<'_> {
                 for choice in choices {
                     acted = self.choose_one(choice).await?;
                 }
-                if option.is_list && listed.kind == ListKind::Control {
-                    let (main, _, listed) = self.listed(&[]).await?;
+                // A control that is gone has taken its choice.
+                if option.is_list
+                    && listed.kind == ListKind::Control
+                    && let Some((main, _, listed)) = unless_gone(self.listed(&[]).await)?
+                {
                     let mut rows = listed.rows;
                     rows.retain(|row| listed.named && row.chosen);
                     self.unchoose(&main, &rows, choices).await?;

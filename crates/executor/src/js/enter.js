@@ -137,9 +137,9 @@ const hasSelection = (into) => {
 const MASK = /_[_\s./:()-]*$/;
 /** Where a text ends; one that a mask completes, at its first blank. */
 const endOf = (text) => {
-  const blanks = MASK.exec(text);
-  const isMask = !!blanks && (blanks[0].match(/_/g) ?? []).length > 1 && (/[^_]/.test(blanks[0]) || blanks.index === 0);
-  return isMask ? blanks.index : text.length;
+  const rest = MASK.exec(text.slice(-100))?.[0] ?? "";
+  const isMask = rest.split("_").length > 2 && (/[^_]/.test(rest) || rest === text);
+  return isMask ? text.length - rest.length : text.length;
 };
 /**
  * Gives the focus and places the caret: `keep`, `start`, `end` or `all`; `start` does nothing to what has the focus
