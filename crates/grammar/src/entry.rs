@@ -92,7 +92,9 @@ fn starts(text: &str, is_apart: impl Fn(char) -> bool) -> BTreeSet<usize> {
 /// Returns `true` if a text is a mask of which nothing is filled, such as `__.__.____`.
 fn is_empty_mask(text: &str) -> bool {
     text.matches('_').count() > 1
-        && text.chars().all(|letter| letter.is_whitespace() || matches!(letter, '_' | '.' | '/' | ':' | '(' | ')' | '-'))
+        && text
+            .chars()
+            .all(|letter| letter.is_whitespace() || matches!(letter, '_' | '.' | '/' | ':' | '(' | ')' | '-'))
 }
 
 fn without_blanks(text: &str) -> String {

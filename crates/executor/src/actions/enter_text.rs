@@ -122,14 +122,8 @@ impl StepRun<'_> {
             let by = self.ready_by();
             let (main, _, field) = self.main_field(by).await?;
             let part = main.part(|main| main.at(field.id));
-            let need = Need {
-                visible: true,
-                enabled: true,
-                scroll: true,
-                hit: is_secret,
-                stand_in: true,
-                ..Need::default()
-            };
+            let need =
+                Need { visible: true, enabled: true, scroll: true, hit: is_secret, stand_in: true, ..Need::default() };
             if field.locked && !std::mem::replace(&mut is_unlocked, true) {
                 match self.ready(&part, need, by).await {
                     Ok(ready) => self.unlock(&ready, field.id).await?,

@@ -56,7 +56,8 @@ const textIn = (field) =>
 const isInputLocked = getter(HTMLInputElement.prototype, "readOnly");
 const isAreaLocked = getter(HTMLTextAreaElement.prototype, "readOnly");
 const isLocked = (field) =>
-  field instanceof HTMLInputElement ? isInputLocked(field) : field instanceof HTMLTextAreaElement && isAreaLocked(field);
+  (field instanceof HTMLInputElement && isInputLocked(field)) ||
+  (field instanceof HTMLTextAreaElement && isAreaLocked(field));
 /** Gives the focus to a field that may be read-only only until it has it. */
 act.unlock = async (id) => {
   const field = element(id);

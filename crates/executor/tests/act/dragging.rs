@@ -227,8 +227,7 @@ async fn what_is_dropped_is_in_its_place_when_the_step_ends() {
 
 #[tokio::test]
 async fn a_drag_that_nothing_came_of_fails() {
-    let page =
-        "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>\
+    let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>\
         <script>card.onpointerdown = () => card.setAttribute('draggable', 'false')</script>";
     let mut lab = lab(&[("/", page)]).await;
     let failure = failed(lab.step(ends(), drag(json!([]))).await);
