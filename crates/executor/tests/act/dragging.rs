@@ -218,6 +218,7 @@ async fn a_copy_that_follows_the_pointer_is_carried_to_the_end() {
 #[tokio::test]
 async fn what_is_dropped_is_in_its_place_when_the_step_ends() {
     let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div><script>\
+        card.onmousedown = () => { const gap = document.createElement('p'); gap.textContent = 'gap'; document.body.append(gap) }; \
         zone.onmouseup = () => { card.style.transition = 'transform .3s'; card.style.transform = 'translateY(90px)' }; \
         card.ontransitionend = () => { document.title = 'there' }</script>";
     let mut lab = lab(&[("/", page)]).await;
