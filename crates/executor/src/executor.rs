@@ -173,7 +173,7 @@ impl LiveExecutor {
     }
 
     /// Takes the focus from the field that the run entered last, as a page may read it only then; and gives a page that
-    /// saves by itself the time for it.
+    /// saves by itself, or whose control says that it is at work, the time for it.
     async fn leave_field(&self, target: &TargetId, until: Instant) {
         let probe = self.probes.get(target).filter(|probe| !probe.page().closed() && probe.page().dialog().is_none());
         let Some(probe) = probe else { return };
@@ -185,6 +185,9 @@ impl LiveExecutor {
             let span = self.options.post_timeout.min(until.saturating_duration_since(Instant::now()));
             let _ = world.call::<bool>("(cb, ms) => cb.act.saved(ms)", &[millis(span).into()], until).await;
         }
+        let Ok(world) = probe.world(&probe.page().main_frame().id, until).await else { return };
+        let span = self.options.post_timeout.min(until.saturating_duration_since(Instant::now()));
+        let _ = world.call::<bool>("(cb, ms) => cb.act.worked(ms)", &[millis(span).into()], until).await;
     }
 
     async fn probe(&mut self, page: &PageId, until: Instant) -> Part<Probe> {

@@ -472,6 +472,8 @@ pub(crate) struct ListedOption {
     #[serde(default)]
     pub(crate) value: Option<String>,
     pub(crate) disabled: bool,
+    /// It says that it is selected, which may mean no more than that Enter would take it.
+    pub(crate) selected: bool,
     /// It is part of the choice, and not only what Enter would take.
     pub(crate) chosen: bool,
 }
@@ -494,8 +496,8 @@ pub(crate) enum ListKind {
 pub(crate) struct Listed {
     pub(crate) rows: Vec<ListedOption>,
     pub(crate) expanded: bool,
-    /// It is, or names, the list that all rows are in.
-    pub(crate) named: bool,
+    /// The rows are in the list that it is, that it names, or that it was chosen from.
+    pub(crate) known: bool,
     pub(crate) kind: ListKind,
     /// Several options may be chosen.
     pub(crate) several: bool,

@@ -22,8 +22,26 @@ use crate::stop::{Part, Stop};
 
 /// How long a field may take to show its options before text is typed to filter them.
 const OPENING: Duration = Duration::from_millis(300);
+/// The most options that are deselected.
+const MAX_OTHERS: usize = 200;
+/// How long a list may take to show that another option is chosen.
+const REDRAWN: Duration = Duration::from_millis(150);
 /// The most labels that are remembered while a list is scrolled.
 const MAX_LABELS: usize = 2_000;
+
+/// An option that was chosen, as it was called then.
+#[derive(Debug)]
+struct Chosen {
+    id: u64,
+    label: String,
+}
+
+impl Chosen {
+    /// Returns `true` if a row is this option, and not another one that its element draws by now.
+    fn is(&self, row: &ListedOption) -> bool {
+        row.id == self.id && row.label.contains(without_marks(&self.label))
+    }
+}
 
 /// The state of the search for one option.
 #[derive(Debug, Default)]
@@ -43,7 +61,7 @@ impl StepRun<'_> {
     /// Chooses options of a list that the page draws.
     pub(crate) async fn choose_listed(&mut self, option: &OptionChoices) -> Part<ActResult> {
         let choices = option.choices.as_slice();
-        let (main, _, listed) = self.listed(&[]).await?;
+        let (main, _, listed) = self.listed(&[], &[]).await?;
         let several = choices.len() > 1;
         match listed.kind {
             ListKind::None => {
@@ -63,31 +81,26 @@ impl StepRun<'_> {
                     self.unchoose(&main, &listed.rows, choices).await?;
                 }
                 let mut acted = ActResult::nothing(&main);
+                let mut chosen = Vec::new();
                 for choice in choices {
-                    acted = self.choose_one(choice).await?;
+                    acted = self.choose_one(choice, &mut chosen).await?;
                 }
-                // A control that is gone has taken its choice.
-                if option.is_list
-                    && listed.kind == ListKind::Control
-                    && let Some((main, _, listed)) = unless_gone(self.listed(&[]).await)?
-                {
-                    let mut rows = listed.rows;
-                    rows.retain(|row| listed.named && row.chosen);
-                    self.unchoose(&main, &rows, choices).await?;
+                if option.is_list && listed.kind == ListKind::Control {
+                    self.unchoose_others(choices, &chosen).await?;
                 }
                 Ok(acted)
             }
         }
     }
 
-    /// The target and its options now.
-    async fn listed(&mut self, before: &[u64]) -> Part<(Target<Resolved>, ProbeWorld, Listed)> {
+    /// The target and its options now: those of its list, or those that were not there `before`.
+    async fn listed(&mut self, before: &[u64], chosen: &[u64]) -> Part<(Target<Resolved>, ProbeWorld, Listed)> {
         loop {
             let main = self.resolve_main(self.ready_by()).await?;
             let world = self.world_of(&main.key, Stage::Actionability).await?;
-            let args = [main.key.node.into(), before.into()];
-            let listed: Option<Listed> =
-                self.ask(&world, "(cb, id, before) => cb.act.listed(id, before)", &args, Stage::Act).await?;
+            let args = [main.key.node.into(), before.into(), chosen.into()];
+            let function = "(cb, id, before, chosen) => cb.act.listed(id, before, chosen)";
+            let listed: Option<Listed> = self.ask(&world, function, &args, Stage::Act).await?;
             match listed {
                 Some(listed) => return Ok((main, world, listed)),
                 None => self.main_is_gone()?,
@@ -106,7 +119,52 @@ impl StepRun<'_> {
         self.replace(&entry, &value).await
     }
 
-    /// Deselects other options: a list for several ends with exactly the requested ones.
+    /// Deselects, one by one, the options of the list that a control has opened but for those that were `chosen`.
+    async fn unchoose_others(&mut self, choices: &[OptionChoice], chosen: &[Chosen]) -> Part<()> {
+        let ids: Vec<u64> = chosen.iter().map(|one| one.id).collect();
+        let (mut is_told, mut is_sure, mut is_whole) = (false, false, false);
+        let mut pressed = Vec::new();
+        for _ in 0..MAX_OTHERS {
+            // A control that is gone has taken its choice.
+            let Some((main, _, listed)) = unless_gone(self.listed(&[], &ids).await)? else { break };
+            let rows = &listed.rows;
+            // A list for one that still shows its former choice is about to drop it.
+            let several = rows.iter().filter(|row| row.selected).count() > 1;
+            is_told |= rows.iter().any(|row| row.chosen);
+            if several && !is_told && !std::mem::replace(&mut is_sure, true) {
+                self.pause(Stage::Act, REDRAWN).await?;
+                continue;
+            }
+            // What is typed to find an option hides the others.
+            if listed.known && is_told && listed.typed && !std::mem::replace(&mut is_whole, true) {
+                let entry = self.entry(false).await?;
+                self.replace(&entry, "").await?;
+                self.pause(Stage::Act, REDRAWN).await?;
+                continue;
+            }
+            let named: Vec<u64> = choices.iter().filter_map(|choice| find(rows, choice)).map(|row| row.id).collect();
+            let is_wanted = |row: &ListedOption| named.contains(&row.id) || chosen.iter().any(|one| one.is(row));
+            let is_other = |row: &&ListedOption| {
+                let is_chosen = row.chosen || (several && row.selected);
+                listed.known && is_chosen && !row.disabled && !is_wanted(row) && !pressed.contains(&row.label)
+            };
+            let Some(other) = rows.iter().find(is_other) else { break };
+            match self.press_option(&main.part(|main| main.at(other.id))).await {
+                // The list was drawn anew meanwhile.
+                Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => {
+                    self.pause(Stage::Act, REDRAWN).await?;
+                }
+                done => {
+                    done?;
+                    pressed.push(other.label.clone());
+                }
+            }
+            is_whole = false;
+        }
+        Ok(())
+    }
+
+    /// Deselects other options of a list box for several.
     async fn unchoose(&mut self, main: &Target<Resolved>, rows: &[ListedOption], choices: &[OptionChoice]) -> Part<()> {
         for choice in choices {
             match find(rows, choice) {
@@ -130,13 +188,13 @@ impl StepRun<'_> {
         self.press_once(&ready).await
     }
 
-    /// Opens the list if necessary, finds the option and clicks it.
-    async fn choose_one(&mut self, choice: &OptionChoice) -> Part<ActResult> {
+    /// Opens the list if necessary, finds the option, clicks it and adds it to those that were `chosen`.
+    async fn choose_one(&mut self, choice: &OptionChoice, chosen: &mut Vec<Chosen>) -> Part<ActResult> {
         let mut by = self.ready_by();
         let mut search = Search::default();
         let mut tries = Tries::default();
         loop {
-            let (main, world, listed) = self.listed(&search.before).await?;
+            let (main, world, listed) = self.listed(&search.before, &[]).await?;
             let is_open = search.opened.is_some() || listed.expanded || listed.kind == ListKind::List;
             if !is_open {
                 search.before = listed.rows.iter().map(|row| row.id).collect();
@@ -150,6 +208,7 @@ impl StepRun<'_> {
                 if option.disabled {
                     return Err(self.no_option(&in_words(choice), true, &labels(&listed.rows)).into());
                 }
+                chosen.push(Chosen { id: option.id, label: option.label.clone() });
                 if option.chosen {
                     return Ok(ActResult::nothing(&main));
                 }
@@ -226,12 +285,26 @@ fn labels(rows: &[ListedOption]) -> Vec<String> {
     rows.iter().map(|row| row.label.clone()).collect()
 }
 
+/// A label without the symbols around it, such as the tick of an option that is chosen.
+fn without_marks(label: &str) -> &str {
+    label.trim_matches(|c: char| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()))
+}
+
 fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {
     let called = |choice: &OptionChoice, name: fn(&ListedOption) -> &str| {
         let mut all = rows.iter().enumerate();
         all.find(|(position, row)| choice.means(*position, row.value.as_deref(), name(row))).map(|(_, row)| row)
     };
-    let meant = |choice: &OptionChoice| called(choice, |row| &row.label).or_else(|| called(choice, |row| &row.text));
+    let meant = |choice: &OptionChoice| {
+        let unmarked = |row: &ListedOption| {
+            let mut names = [&row.label, &row.text].into_iter().map(|name| without_marks(name));
+            names.any(|name| !name.is_empty() && choice.means(usize::MAX, None, name))
+        };
+        let mut marked = rows.iter().filter(|row| unmarked(row));
+        called(choice, |row| &row.label)
+            .or_else(|| called(choice, |row| &row.text))
+            .or_else(|| marked.next().filter(|_| marked.next().is_none()))
+    };
     match choice {
         OptionChoice::Text(text) => meant(&OptionChoice::Value(text.clone())).or_else(|| meant(choice)),
         choice => meant(choice),

@@ -90,6 +90,12 @@ const standsFor = (target, inner) => {
   // An element with a name is not described by its text.
   return (!name || name === text) && sameWords(cb.textOf(inner), text);
 };
+/** The words of a text, without marks such as a tick or an arrow. */
+export const lettersIn = (text) => text.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+/** Whether something within the target says all that the target is called, and is more than a corner of it. */
+const saysAll = (target, inner) =>
+  areaOf(rectOf(inner)) >= 0.25 * areaOf(boxOf(target)) &&
+  sameWords(lettersIn(cb.ownText(inner, 200)), lettersIn(cb.nameOf(target)));
 /** Whether a control is worked through a label that makes up the target: a click there arrives at the control, too. */
 const isWorkedThrough = (target, control) =>
   cb
@@ -120,7 +126,7 @@ export const pointedWithin = (target, hit, isCounted = (_) => true) => {
   if (matches(target, NATIVE) || !cb.contains(target, hit) || isPointed(target)) return false;
   const pointed = between(target, hit).filter(isPointed);
   // What is in the part that makes up the target has its pointer from there.
-  const at = pointed.findLastIndex((up) => standsFor(target, up));
+  const at = pointed.findLastIndex((up) => standsFor(target, up) || saysAll(target, up));
   return pointed.slice(at + 1).some(isCounted);
 };
 /** What a drag would take along in place of the target. */

@@ -2,8 +2,8 @@
 // What the guard lets through while a gesture of ours is under way.
 import * as cb from "cuebook:core";
 import {
-  act, attr, blurOf, bodyOf, controlOf, dispatch, focusOf, getter, isConnected, isElement, matches, method,
-  queryWithin, rectOf, rootElement, tagOf,
+  act, attr, blurOf, bodyOf, controlOf, dispatch, focusOf, getter, hasPointerCapture, isConnected, isElement,
+  matches, method, queryWithin, rectOf, rootElement, tagOf,
 } from "./reads.js";
 import { boxOf, isThere } from "./boxes.js";
 import {
@@ -53,7 +53,7 @@ const settle = () => {
 };
 const RELEASES = new Set(["pointerup", "mouseup", "drop"]);
 /** What an event is for: a drag is released where it ends. */
-const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? gesture.end : gesture.target);
+const aimOf = (event) => (gesture.ends && RELEASES.has(event.type) ? endUnder(event) : gesture.target);
 
 const linkHref = getter(HTMLAnchorElement.prototype, "href");
 /** The button that Enter in a field of a form presses, and what that button makes of the form. */
@@ -237,7 +237,11 @@ const objection = (event, target) => {
   const isRelease = RELEASES.has(event.type) && gesture.ends;
   // What changed before a key goes down or up is no answer to it, and would be taken in with that answer.
   if (gesture.kind === "keys" && !isFirst && BEGINS.has(event.type)) gesture.moved ??= changedItems();
-  if (isRelease || (event.type === "beforeinput" && !isFirst)) return about(gesture.moved ?? changedItems());
+  if (isRelease) {
+    const { row } = gesture.endSeen ?? {};
+    return about(row && restOfRow(gesture.end) === row ? null : changedItems());
+  }
+  if (event.type === "beforeinput" && !isFirst) return about(gesture.moved ?? changedItems());
   const other = isFirst ? changedMeaning() : null;
   if (other) return about(other);
   if (target !== gesture.target) return null;
@@ -365,11 +369,18 @@ for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLea
  */
 const isRedrawn = (origin) => {
   const called = gesture.meaning?.called ?? null;
-  if (called === null || !gesture.seen.length || gesture.isTaken) return false;
+  if (!gesture.seen.length || gesture.isTaken) return false;
+  if (called === null) return gesture.isLeaving && isRewritten(origin);
   const isTwin = (found) => cb.roleOf(found) === gesture.targetRole && meaningOf(found).called === called;
   // What was put in at this moment may not be hit yet.
   const there = [closestInteractive(origin), ...Array.from(queryWithin(origin, INTERACTIVE)).slice(0, 20)];
   return there.some((found) => found && isTwin(found)) && (gesture.isLeaving || !watching?.hasEffectElsewhere());
+};
+/** Whether what lies at a place says what the target, which is no control, said there. */
+const isRewritten = (origin) => {
+  const tag = tagOf(gesture.target);
+  const there = [origin, cb.parentOf(origin), ...Array.from(queryWithin(origin, tag)).slice(0, 20)];
+  return there.some((found) => found && tagOf(found) === tag && sameWords(cb.textOf(found), gesture.text));
 };
 const why = (event, origin) => {
   const target = aimOf(event);
@@ -444,7 +455,7 @@ const entryOf = (inner) => {
     const around = cb.parentOf(up);
     if (!around || matches(around, "body, html")) return null;
     const kind = kindOfEntry(up);
-    if (cb.childrenOf(around).filter((one) => isElement(one) && kindOfEntry(one) === kind).length > 1) return up;
+    if (cb.childrenOf(around).some((one) => one !== up && isElement(one) && kindOfEntry(one) === kind)) return up;
     up = around;
   }
   return null;
@@ -452,21 +463,46 @@ const entryOf = (inner) => {
 const kindOfEntry = (entry) => `${tagOf(entry)} ${cb.roleOf(entry)}`;
 const entryDragged = (target) => {
   const entry = entryOf(target) ?? target;
-  return { entry, kind: kindOfEntry(entry), text: cb.textOf(entry) };
+  const around = [target, cb.parentOf(target), entry].filter((one) => one && cb.contains(entry, one));
+  return { entry, kinds: around.map(kindOfEntry), text: cb.textOf(entry) };
+};
+const ROW = "tr, li, [role=row], [role=listitem]";
+/** What the row of an element says but for what is dragged, which may come into it or leave it; null without a row. */
+const restOfRow = (found) => {
+  let row = found;
+  while (row && !matches(row, ROW)) row = cb.parentOf(row);
+  const carried = gesture.target ? cb.textOf(gesture.target) : "";
+  return row ? cb.collapse(carried ? cb.textOf(row).replaceAll(carried, " ") : cb.textOf(row)) : null;
 };
 /**
  * Whether the list that the end is in has sorted itself meanwhile: where the end was is now what is dragged, drawn anew
  * or not, or a gap for it.
  */
 const isSortedIn = (end, origin) => {
-  const { entry: dragged, kind, text } = gesture.dragged ?? {};
+  const { entry: dragged, kinds, text } = gesture.dragged ?? {};
   const entry = dragged ? entryOf(end) : null;
-  const list = entry && kindOfEntry(entry) === kind ? cb.parentOf(entry) : null;
+  const list = entry && kinds.includes(kindOfEntry(entry)) ? cb.parentOf(entry) : null;
   if (!list || !cb.contains(list, origin)) return false;
   if (origin === list) return true;
   let there = origin;
   while (cb.parentOf(there) && cb.parentOf(there) !== list) there = cb.parentOf(there);
-  return there === dragged || (kindOfEntry(there) === kind && sameWords(cb.textOf(there), text));
+  return there === dragged || (kinds.includes(kindOfEntry(there)) && sameWords(cb.textOf(there), text));
+};
+/** Where a drag ends: once the page has drawn that anew, what is of its kind in its place, and says what it said. */
+const endUnder = (event) => {
+  const { end, endSeen } = gesture;
+  if (!end || !endSeen || isConnected(end)) return end;
+  const isThereNow = (found) => {
+    if (kindOfEntry(found) !== endSeen.kind) return false;
+    const [{ x, y }, text] = [rectOf(found), cb.textOf(found)];
+    const isInPlace = Math.abs(x - endSeen.box.x) < 3 && Math.abs(y - endSeen.box.y) < 3;
+    return sameWords(text, endSeen.text) || (isInPlace && text.includes(endSeen.text));
+  };
+  const origin = originOf(event);
+  for (let up = origin; up && !matches(up, "body, html"); up = cb.parentOf(up))
+    if (isThereNow(up)) return (gesture.end = up);
+  gesture.end = Array.from(queryWithin(origin, "*")).slice(0, MAX_PARTS).find(isThereNow) ?? end;
+  return gesture.end;
 };
 /** A button that Space pressed stays down until it loses the focus, which it may have lost before. */
 const comeUp = () => {
@@ -499,6 +535,17 @@ const letGo = (event) => {
       }),
     );
   if (event.type === "mouseup") dispatch(from, new MouseEvent("mouseup", at));
+};
+/**
+ * What an event is at. While the page has something around what is dragged capture the pointer, the events of a release
+ * name that, wherever it happens.
+ */
+const releasedOn = (event) => {
+  const origin = originOf(event);
+  if (!gesture.ends || !RELEASES.has(event.type) || !gesture.target) return origin;
+  const isCaptured = event instanceof PointerEvent && hasPointerCapture(origin, event.pointerId);
+  if (isCaptured && cb.contains(origin, gesture.target)) gesture.captor = origin;
+  return origin === gesture.captor ? (hitAt(event.clientX, event.clientY) ?? origin) : origin;
 };
 const block = (event, reason) => {
   guard.block(event);
@@ -539,7 +586,7 @@ const handle = (event) => {
     guard.block(event);
     return;
   }
-  const origin = originOf(event);
+  const origin = releasedOn(event);
   const isOver = now > gesture.until;
   if (gesture.mode === "inert" && !isOver && ACTIVATES.has(event.key)) {
     // What got the focus since the step was judged.
@@ -579,6 +626,7 @@ const handle = (event) => {
   if (refused) return block(event, () => refused);
   watching?.begin(event);
   if (event.type === "keydown") gesture.lastKey = event;
+  if (event.type === "pointerup" && gesture.ends) gesture.releasedOn = origin;
   if (gesture.from === null) {
     gesture.from = { x: event.clientX, y: event.clientY };
     if (!keys) gesture.stack = new Set(allAt(document, event.clientX, event.clientY));
@@ -599,6 +647,8 @@ const isNextBox = (origin) => {
   gesture.reached = at;
   return true;
 };
+/** The most elements in a target whose text is remembered. */
+const MAX_PARTS = 50;
 /** Slack between the clock of events and ours, in milliseconds. */
 const TICK = 5;
 if (guard) guard.handle = handle;
@@ -638,6 +688,11 @@ export const openGesture = (spec) => {
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
     from: null,
+    // What has captured the pointer, and what a drag was released on.
+    captor: null,
+    releasedOn: null,
+    // What the target says, if it is no control.
+    text: "",
     // What lay under the pointer at the first event.
     stack: null,
     isLeaving: false,
@@ -659,6 +714,7 @@ export const openGesture = (spec) => {
     isData: false,
     carrying: target && spec.ends ? startCarrying(target) : null,
     dragged: target && spec.ends ? entryDragged(target) : null,
+    endSeen: null,
     hiding: hiding.splice(0),
     expects: spec.expects,
     since: performance.now(),
@@ -672,7 +728,10 @@ export const openGesture = (spec) => {
   if (target) {
     if (!meanings.has(target)) meanings.set(target, meaningOf(target));
     gesture.meaning = meanings.get(target);
+    const isSmall = spec.kind === "mouse" && queryWithin(target, "*").length <= MAX_PARTS;
+    if (isSmall && gesture.meaning.called === null) gesture.text = cb.textOf(target);
   }
+  if (end) gesture.endSeen = { kind: kindOfEntry(end), box: rectOf(end), text: cb.textOf(end), row: restOfRow(end) };
   const under = spec.at ? hitAt(spec.at.x, spec.at.y) : null;
   if (under) noteUnder(ARMED_AT, under);
   unanswered = Infinity;
@@ -686,7 +745,8 @@ const isUnchanged = () => {
 export const reportGesture = () =>
   gesture
     ? {
-        done: gesture.done,
+        // The page took what it was released on away: no further event comes.
+        done: gesture.done || (!!gesture.releasedOn && !gesture.blocked && !isConnected(gesture.releasedOn)),
         same: isUnchanged(),
         blocked: gesture.blocked,
         seen: gesture.seen.slice(-50),

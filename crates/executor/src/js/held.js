@@ -2,7 +2,9 @@
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
 import { act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement } from "./reads.js";
-import { activeElement, describe, element, fieldOf, frame, openedBy, originOf } from "./common.js";
+import {
+  activeElement, closestInteractive, describe, element, fieldOf, frame, later, openedBy, originOf,
+} from "./common.js";
 import { findAbout } from "./meant.js";
 
 /** What a field meant when something was entered, to find what the page draws in its place. */
@@ -97,7 +99,9 @@ act.holdings = (ids) =>
     const own = element(id);
     // A field that is called otherwise was put to use for another row.
     const isOwn = own && isConnected(own) && cb.nameOf(own) === (kept.get(id)?.calledThen ?? "");
-    const field = isOwn ? own : standIn(id);
+    const twin = isOwn ? null : standIn(id);
+    // What was entered in the one that stands there now is what counts.
+    const field = isOwn ? own : twin && !kept.has(cb.idOf(twin)) ? twin : null;
     const value = field ? heldIn(field) : null;
     const isGone = value === null || isPassedOn(field, value);
     return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
@@ -170,6 +174,22 @@ act.leave = async () => {
   return true;
 };
 
+/**
+ * Waits, at most `budget` milliseconds, while what was pressed last says that it is at work: it is off, and its words
+ * end in dots or it is busy.
+ */
+act.worked = async (budget) => {
+  const until = performance.now() + budget;
+  const control = closestInteractive(pressed) ?? pressed;
+  const isAtWork = () =>
+    !!control &&
+    isConnected(control) &&
+    !!cb.statesOf(control).disabled &&
+    (attr(control, "aria-busy") === "true" || /(?:…|\.\.\.)$/.test(cb.nameOf(control)));
+  while (isAtWork() && performance.now() < until) await later(40);
+  return true;
+};
+
 const SAYS_STATE = "[role=status], [aria-live], output";
 const UNSAVED = /\b(?:not saved|unsaved|saving|syncing)\b|\bediting\s*(?:…|\.\.\.)/i;
 const SAVED = /\bsaved\b/i;
@@ -198,7 +218,7 @@ act.saved = async (budget) => {
     const isLong = performance.now() - enteredAt > NOTICED;
     if (state === null || (state === "saved" && (wasUnsaved || isLong))) enteredAt = -Infinity;
     else if (performance.now() > until) return false;
-    else await new Promise((resolve) => setTimeout(resolve, 40));
+    else await later(40);
     wasUnsaved ||= state === "unsaved";
   }
   return true;

@@ -4,10 +4,10 @@ import * as cb from "cuebook:core";
 import {
   act, attr, bodyOf, byDomId, getter, matches, method, queryWithin, rectOf, rootOf, scrollingElement, tagOf,
 } from "./reads.js";
-import { element, fieldOf, frame } from "./common.js";
+import { element, fieldOf, frame, lettersIn, sameWords } from "./common.js";
 import { scrollOffset, scrollToOffset } from "./actionable.js";
 import { clientHeight } from "./scroll.js";
-import { isLate } from "./gesture.js";
+import { forgetMeanings, isLate } from "./gesture.js";
 import { kindOf, optionLabel, optionValue } from "./enter.js";
 
 const CHOICES = new Set(["option", "treeitem", "menuitem", "menuitemradio", "menuitemcheckbox"]);
@@ -46,7 +46,17 @@ const popupsOf = (target) => {
     .filter((found) => found)
     .map((list) => drawnList(list, target));
 };
-const isForSeveral = (choice) => matches(choice, "[aria-multiselectable=true] *");
+const LISTS = "[role=listbox], [role=tree], [role=menu], [role=grid], [aria-multiselectable]";
+/** What an option lies in: its list, or what holds it where that has no role. */
+const listOf = (choice) => {
+  for (let up = cb.parentOf(choice); up; up = cb.parentOf(up)) if (matches(up, LISTS)) return up;
+  return cb.parentOf(choice);
+};
+const isForSeveral = (choice) => {
+  for (let up = cb.parentOf(choice); up; up = cb.parentOf(up))
+    if (attr(up, "aria-multiselectable") === "true") return true;
+  return false;
+};
 const isListBox = (target) => cb.roleOf(target) === "listbox";
 /** Whether an element is an option whose role was forgotten: it says whether it is selected. */
 const isUnnamedOption = (one) => attr(one, "role") === null && attr(one, "aria-selected") !== null;
@@ -54,16 +64,27 @@ const labelOf = (choice) => cb.nameOf(choice) || cb.textOf(choice);
 /** What is pressed to choose an entry: of a row of a tree the text, since what stands before it opens the row. */
 const faceOf = (choice) => {
   if (cb.roleOf(choice) !== "treeitem") return choice;
-  const label = labelOf(choice);
   const faces = Array.from(queryWithin(choice, "*")).slice(0, 50);
-  return faces.findLast((one) => cb.textOf(one) === label && cb.isVisible(one)) ?? choice;
+  // A box in the row may have a name of its own, and be part of that of the row.
+  for (const words of [labelOf(choice), cb.textOf(choice)]) {
+    const face = faces.findLast((one) => sameWords(lettersIn(cb.textOf(one)), lettersIn(words)) && cb.isVisible(one));
+    if (face) return face;
+  }
+  return choice;
+};
+/** The lists that a target is, names, or that these options of it lie in; null if that is not known. */
+const scopeOf = (target, chosen) => {
+  if (isListBox(target)) return [target];
+  const popups = popupsOf(target);
+  if (popups.length) return popups;
+  const lists = chosen.map(element).filter((one) => one).map(listOf);
+  return lists.length ? lists : null;
 };
 /**
- * The elements that may be chosen for a target: in its list, or, where it names none, those that came since `before`.
+ * The elements that may be chosen for a target: in its list, or, where that is not known, those that came since
+ * `before`.
  */
-const choicesOf = (target, before) => {
-  const popups = popupsOf(target);
-  const scope = isListBox(target) ? [target] : popups.length ? popups : null;
+const choicesOf = (target, before, scope = scopeOf(target, [])) => {
   const found = [];
   cb.everyElement((choice) => {
     if (found.length >= 500) return false;
@@ -79,11 +100,14 @@ const choicesOf = (target, before) => {
 };
 /**
  * The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown
- * before it was opened.
+ * before it was opened; `chosen`: those that were chosen since.
  */
-act.listed = (id, before) => {
+act.listed = (id, before, chosen) => {
   const target = element(id);
   if (!target) return null;
+  // What is read anew is what the next press is for: a list may draw another option with the same element.
+  forgetMeanings();
+  const scope = scopeOf(target, chosen);
   const field = fieldOf(target);
   const list = field instanceof HTMLInputElement ? dataListOf(field) : null;
   const row = (choice) => {
@@ -94,6 +118,7 @@ act.listed = (id, before) => {
       text: cb.cut(cb.textOf(choice), 200),
       value: attr(choice, "data-value") ?? attr(choice, "value"),
       disabled: !!states.disabled,
+      selected: !!states.selected,
       // In a list for one, the entry that Enter would take may call itself selected.
       chosen:
         states.checked === "true" ||
@@ -108,11 +133,12 @@ act.listed = (id, before) => {
     text: "",
     value: cb.cut(optionValue(option), 2000),
     disabled: false,
+    selected: false,
     chosen: false,
   });
   return {
-    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before).map(row),
-    named: isListBox(target) || popupsOf(target).length > 0,
+    rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before, scope).map(row),
+    known: scope !== null,
     expanded: cb.statesOf(cb.comboOf(target)).expanded === true,
     kind: list
       ? "data"

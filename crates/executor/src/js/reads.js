@@ -36,6 +36,7 @@ export const areaValue = getter(HTMLTextAreaElement.prototype, "value");
 export const newRange = method(Document.prototype, "createRange");
 export const dispatch = method(EventTarget.prototype, "dispatchEvent");
 export const hitIn = method(ShadowRoot.prototype, "elementFromPoint");
+export const hasPointerCapture = method(Element.prototype, "hasPointerCapture");
 export const pathOf = method(Event.prototype, "composedPath");
 export const focusOf = method(HTMLElement.prototype, "focus");
 export const blurOf = method(HTMLElement.prototype, "blur");

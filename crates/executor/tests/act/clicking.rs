@@ -186,6 +186,12 @@ async fn a_target_that_is_drawn_anew_as_the_focus_leaves_a_field_was_not_clicked
     let failure = failed(lab.click("#go").await);
     assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::TargetStale, true), "{}", failure.message);
     assert_eq!(lab.eval("document.title + said.textContent").await, "Valid");
+    // What is no control is known by its text.
+    let cells = page("go.remove(); root.insertAdjacentHTML('beforeend', '<table><td id=go>Bert')");
+    let mut lab = labs.lab(&[("/", &cells)]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), typed.clone()).await);
+    let twice = json!({"type": "click", "targetRef": "it", "count": 2});
+    assert_eq!(failed(lab.step(json!({"it": css_of("#go")}), twice).await).cause, Cause::TargetStale);
     // What a press itself did is an answer, whatever the page draws then.
     let mut lab =
         labs.lab(&[("/", &page("go.onmousedown = () => { go.remove(); document.title = 'pressed' };"))]).await;
@@ -208,6 +214,19 @@ async fn a_label_that_makes_up_the_target_works_its_control() {
         succeeded(lab.click("#it").await);
         assert_eq!(lab.eval("document.querySelector('input').checked").await, is_on, "{target}");
     }
+}
+
+#[tokio::test]
+async fn the_part_that_says_what_the_target_is_called_is_pressed() {
+    // A sign for the order, which no name has, appears and hides; a filter stands beside.
+    let page = "<div role=columnheader id=it style='display:flex;width:200px;height:40px;padding:0 16px'><div id=label style='flex:1;cursor:pointer'>\
+        Price<i id=sign aria-hidden=true hidden>▲</i></div><span id=filter aria-hidden=true>≡</span></div><script>window.log = []; \
+        label.onclick = () => { sign.hidden = !sign.hidden; log.push('sorted') }; filter.onclick = () => log.push('filter')</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    for _ in 0..3 {
+        succeeded(lab.click("#it").await);
+    }
+    assert_eq!(lab.eval("log.join()").await, "sorted,sorted,sorted");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use cuebook_grammar::outcome::Cause;
 use serde_json::{Value, json};
 
-use crate::lab::{css_of, failed, lab, lab_in, quick, succeeded};
+use crate::lab::{Labs, css_of, failed, lab, lab_in, quick, succeeded};
 
 const SOURCE: &str = "<style>div{width:80px;height:60px;background:#ccc;margin:4px}</style>\
     <div id=card draggable=true>card</div><script>window.log = [];\
@@ -224,6 +224,41 @@ async fn what_is_dropped_is_in_its_place_when_the_step_ends() {
     let mut lab = lab(&[("/", page)]).await;
     succeeded(lab.step(ends(), drag(json!([]))).await);
     assert_eq!(lab.eval("document.title").await, "there");
+}
+
+#[tokio::test]
+async fn a_pointer_that_something_around_captures_is_released_where_it_is() {
+    let page = "<style>div{width:200px}section,i{display:block;height:80px;background:#ccc}</style><div id=around><p><section id=card>card</section>\
+        <section id=zone>zone</section></div><i id=aside>aside</i><script>let from = null; window.log = []; \
+        card.onpointerdown = (e) => { from = e.pointerId }; addEventListener('pointermove', () => { if (from) CATCH.setPointerCapture(from) }); \
+        addEventListener('pointerup', (e) => { const box = zone.getBoundingClientRect(); \
+        log.push(e.target.id, e.clientY >= box.top && e.clientY < box.bottom); from = null; zone.append(card) })</script>";
+    let (around, aside) = (page.replace("CATCH", "around"), page.replace("CATCH", "aside"));
+    let mut lab = lab(&[("/", &around), ("/aside", &aside)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("log").await, json!(["around", true]));
+    let url = lab.url("/aside");
+    succeeded(lab.step(json!({}), json!({"type": "navigate", "url": url})).await);
+    assert_eq!(failed(lab.step(ends(), drag(json!([]))).await).cause, Cause::Covered);
+}
+
+#[tokio::test]
+async fn an_end_that_the_page_draws_anew_on_the_way_gets_the_drop() {
+    let page = "<style>td{width:120px;height:80px;background:#ccc;vertical-align:top}.mirror{pointer-events:none;opacity:.5}</style>\
+        <table><tr id=days></table><script>const at = { Meeting: 0, Lunch: 2 }; let held = null, over = null; const draw = () => { \
+        days.innerHTML = ''; for (const day of [0, 1, 2]) { const cell = days.insertCell(); cell.id = 'day' + day; cell.innerHTML = `<b>${12 + day}</b>`; \
+        const shown = Object.keys(at).filter((name) => name !== held && at[name] === day); if (held && over === day) shown.unshift(held); \
+        for (const name of shown) { const one = document.createElement('div'); one.textContent = name; one.id = name; if (name === held) \
+        one.className = 'mirror'; one.onpointerdown = () => { held = name; over = day }; cell.append(one) } } }; draw(); \
+        const under = (e) => [...days.cells].findIndex((cell) => { const box = cell.getBoundingClientRect(); return e.clientX >= box.left && e.clientX <= box.right }); \
+        addEventListener('pointermove', (e) => { if (held && under(e) !== over) { over = under(e); draw() } }); \
+        addEventListener('pointerup', (e) => { if (held) { at[held] = under(e); held = over = null; draw() } })</script>";
+    let labs = Labs::open().await;
+    for (to, day) in [("#day1", 1), ("#Lunch", 2)] {
+        let mut lab = labs.lab(&[("/", page)]).await;
+        succeeded(lab.step(json!({"from": css_of("#Meeting"), "to": css_of(to)}), drag(json!([]))).await);
+        assert_eq!(lab.eval("at.Meeting").await, day, "{to}");
+    }
 }
 
 #[tokio::test]

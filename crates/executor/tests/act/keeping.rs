@@ -307,6 +307,39 @@ async fn the_field_is_left_and_a_page_may_save_before_the_end() {
 }
 
 #[tokio::test]
+async fn what_is_entered_in_a_field_that_was_drawn_anew_replaces_what_was_entered_before() {
+    let page = "<div id=root></div><script>let name = ''; const ask = () => { root.innerHTML = '<label>Name <input id=it></label><button id=next>Next</button>'; \
+        it.value = name; it.oninput = () => { name = it.value }; next.onclick = () => { root.innerHTML = '<button id=back>Back</button>'; \
+        back.onclick = ask } }; ask()</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let set = |value: &str| json!({"type": "setValue", "targetRef": "it", "value": value});
+    succeeded(lab.step(it(), set("ada")).await);
+    succeeded(lab.click("#next").await);
+    succeeded(lab.click("#back").await);
+    succeeded(lab.step(it(), set("eve")).await);
+    succeeded(lab.click("#next").await);
+    assert_eq!(end(&mut lab).await, None);
+    assert_eq!(lab.eval("name").await, "eve");
+}
+
+#[tokio::test]
+async fn a_run_ends_after_the_work_of_a_control_that_says_that_it_is_at_work() {
+    let labs = Labs::open().await;
+    let works = |says: &str| {
+        format!(
+            "<button id=go onclick=\"go.disabled = true; {says}; setTimeout(() => {{ document.title = 'sent'; go.disabled = false; \
+             go.ariaBusy = null; go.textContent = 'Send' }}, 1500)\"><span id=word>Send</span></button>"
+        )
+    };
+    for (says, target) in [("go.textContent = 'Sending…'", "#go"), ("go.ariaBusy = 'true'", "#word")] {
+        let mut lab = labs.lab(&[("/", &works(says))]).await;
+        succeeded(lab.click(target).await);
+        assert_eq!(end(&mut lab).await, None);
+        assert_eq!(lab.eval("document.title").await, "sent", "{says}");
+    }
+}
+
+#[tokio::test]
 async fn a_page_that_says_that_it_saves_is_not_reloaded_before() {
     let page = "<p id=says role=status>Saved</p><input id=it oninput=\"says.textContent = 'Saving…'; \
         setTimeout(() => { says.textContent = 'Saved'; sessionStorage.kept = this.value }, 700)\">";

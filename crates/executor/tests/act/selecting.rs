@@ -139,6 +139,79 @@ async fn a_control_that_opens_a_list_for_several_ends_with_what_an_array_names()
 }
 
 #[tokio::test]
+async fn an_array_is_exact_wherever_the_list_is_and_whatever_an_option_is_called_then() {
+    let list = |markup: &str, item: &str, around: &str| {
+        format!(
+            "{markup}<script>const root = document.querySelector('x-list')?.attachShadow({{mode: 'open'}}) ?? document; {around}\
+             const all = new Set(); window.chosen = () => [...all].sort().join(); const c = root.querySelector('#c'), pop = root.querySelector('#pop'); \
+             c.onclick = () => {{ pop.hidden = false; c.ariaExpanded = 'true' }}; for (const name of ['Rome', 'Oslo', 'Bern']) {{ \
+             const one = document.createElement('div'); const draw = () => {{ one.ariaSelected = all.has(name); \
+             one.textContent = all.has(name) ? name + ' ✓' : name }}; draw(); {item}; (document.querySelector('x-list') ?? pop).append(one); \
+             one.onclick = () => {{ all.delete(name) || all.add(name); draw() }} }}</script>"
+        )
+    };
+    let control = |names: &str| format!("<button id=c role=combobox aria-expanded=false {names}>Pick</button>");
+    let pop = |is: &str| format!("<div id=pop role=listbox hidden {is}>");
+    let (several, option) = ("aria-multiselectable=true", "one.role = 'option'");
+    let slotted = format!("root.innerHTML = `{}{}<slot></slot></div>`;", control("aria-controls=pop"), pop(several));
+    let labs = Labs::open().await;
+    for (case, page) in [
+        ("named", list(&(control("aria-controls=pop") + &pop(several) + "</div>"), option, "")),
+        ("without a role", list(&(control("aria-controls=pop") + &pop(several) + "</div>"), "", "")),
+        (
+            "that does not say that it is for several",
+            list(&(control("aria-controls=pop") + &pop("") + "</div>"), option, ""),
+        ),
+        ("named wrongly", list(&(control("aria-controls=other") + &pop(several) + "</div>"), option, "")),
+        ("slotted", list("<x-list></x-list>", option, &slotted)),
+    ] {
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        for (option, expected) in
+            [(json!(["Rome", "Bern"]), "Bern,Rome"), (json!(["Oslo"]), "Oslo"), (json!("Oslo"), "Oslo")]
+        {
+            // Pressed once more, it is no longer chosen; only a list for several says that it is.
+            if option.is_string() && !page.contains(several) {
+                continue;
+            }
+            let (it, step) = choose("#c", option);
+            succeeded(lab.step(it, step).await);
+            assert_eq!(lab.eval("chosen()").await, expected, "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_element_that_draws_another_option_later_is_chosen_for_that() {
+    // What is typed stays, and filters.
+    let page = "<input id=c role=combobox aria-autocomplete=list aria-controls=pop aria-expanded=false><div id=pop role=listbox \
+        aria-multiselectable=true hidden></div><script>const all = new Set(); const draw = () => { \
+        const names = ['Rome', 'Oslo', 'Bern'].filter((name) => name.startsWith(c.value)); while (pop.children.length < names.length) { \
+        const one = document.createElement('div'); one.role = 'option'; one.onclick = () => { const name = one.textContent; \
+        all.delete(name) || all.add(name); c.value = name; draw() }; pop.append(one) } \
+        while (pop.children.length > names.length) pop.lastChild.remove(); names.forEach((name, i) => { \
+        pop.children[i].textContent = name; pop.children[i].ariaSelected = all.has(name) }) }; c.onclick = c.oninput = () => { \
+        pop.hidden = false; c.ariaExpanded = 'true'; draw() }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    for (option, expected) in [(json!(["Rome", "Oslo"]), "Rome,Oslo"), (json!(["Bern"]), "Bern")] {
+        let (it, step) = choose("#c", option);
+        succeeded(lab.step(it, step).await);
+        assert_eq!(lab.eval("[...all].join()").await, expected);
+    }
+}
+
+#[tokio::test]
+async fn an_entry_whose_box_has_a_name_is_pressed_on_its_text() {
+    let page = "<button id=c role=combobox aria-expanded=false aria-haspopup=tree aria-controls=pop>Pick</button><div id=pop role=tree hidden \
+        style='width:300px'></div><script>c.onclick = () => { pop.hidden = false; c.ariaExpanded = 'true' }; for (const name of ['Docs', 'Notes']) \
+        { const one = document.createElement('div'); one.role = 'treeitem'; one.innerHTML = `<b role=checkbox aria-checked=false aria-label='Select ${name}'>\
+        □</b> <span>${name}</span>`; one.lastChild.onclick = () => { document.title += name }; pop.append(one) }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    let (it, step) = choose("#c", json!("Notes"));
+    succeeded(lab.step(it, step).await);
+    assert_eq!(lab.eval("document.title").await, "Notes");
+}
+
+#[tokio::test]
 async fn a_list_box_that_opens_shows_its_choice_and_may_tell_it_aloud() {
     let labs = Labs::open().await;
     let options = "<div id=menu hidden><p role=option>Rome</p><p role=option>Bern</p></div>";
