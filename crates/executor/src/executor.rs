@@ -185,9 +185,10 @@ impl LiveExecutor {
             let span = self.options.post_timeout.min(until.saturating_duration_since(Instant::now()));
             let _ = world.call::<bool>("(cb, ms) => cb.act.saved(ms)", &[millis(span).into()], until).await;
         }
-        let Ok(world) = probe.world(&probe.page().main_frame().id, until).await else { return };
-        let span = self.options.post_timeout.min(until.saturating_duration_since(Instant::now()));
-        let _ = world.call::<bool>("(cb, ms) => cb.act.worked(ms)", &[millis(span).into()], until).await;
+        let span = self.options.post_timeout;
+        let by = until.min(Instant::now() + span);
+        let Ok(world) = probe.world(&probe.page().main_frame().id, by).await else { return };
+        let _ = world.call::<bool>("(cb, ms) => cb.act.worked(ms)", &[millis(span).into()], by).await;
     }
 
     async fn probe(&mut self, page: &PageId, until: Instant) -> Part<Probe> {

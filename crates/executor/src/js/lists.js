@@ -46,7 +46,7 @@ const popupsOf = (target) => {
     .filter((found) => found)
     .map((list) => drawnList(list, target));
 };
-const LISTS = "[role=listbox], [role=tree], [role=menu], [role=grid], [aria-multiselectable]";
+const LISTS = "[role=listbox], [role=tree], [role=menu], [aria-multiselectable]";
 /** What an option lies in: its list, or what holds it where that has no role. */
 const listOf = (choice) => {
   for (let up = cb.parentOf(choice); up; up = cb.parentOf(up)) if (matches(up, LISTS)) return up;
