@@ -219,7 +219,13 @@ impl StepRun<'_> {
             Obstacle::NotStable => (Cause::NotStable, format!("{name} keeps moving")),
             Obstacle::NotEnabled => (Cause::NotEnabled, format!("{name} is disabled")),
             Obstacle::NotEditable => {
-                let hint = "is read-only; if a click on it opens something, choose there";
+                let is_cell =
+                    self.main.as_ref().is_some_and(|main| matches!(main.facts.role.as_str(), "cell" | "gridcell"));
+                let hint = if is_cell {
+                    "is a cell and no field: double-click it, or press Enter on it, and enter in the field that appears"
+                } else {
+                    "is read-only; if a click on it opens something, choose there"
+                };
                 (Cause::NotEditable, format!("{name} {hint}"))
             }
             Obstacle::TakesKeys => {

@@ -11,12 +11,12 @@ use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::effect::EffectClass;
 use cuebook_grammar::facts::ElementFacts;
 use cuebook_grammar::id::{NodeKey, TargetRef};
-use cuebook_grammar::locator::Locator;
+use cuebook_grammar::locator::{ByLabel, ByText, Locator, Strategy};
 use cuebook_grammar::outcome::{Cause, FailureFacts, Stage, StepFailure};
 use cuebook_grammar::plan::BoundTarget;
 use cuebook_grammar::render::cut;
 use cuebook_grammar::secret::FactText;
-use cuebook_grammar::text_match::collapse_white_space;
+use cuebook_grammar::text_match::{TextPattern, collapse_white_space};
 use cuebook_probe::{Ask, Match, ProbeError};
 use serde::Deserialize;
 use serde_json::json;
@@ -77,7 +77,7 @@ impl StepRun<'_> {
                 continue;
             }
             if is_over {
-                return Err(self.with_hint(failure).await?);
+                return Err(self.with_hint(failure, locator).await?);
             }
             looked = looked.saturating_add(1);
             self.pause(Stage::Resolve, tries.rest()).await?;
@@ -85,12 +85,16 @@ impl StepRun<'_> {
     }
 
     /// A missing target, with where else it may be. A verb that looks there itself says so itself.
-    async fn with_hint(&mut self, stop: Stop) -> Part<Stop> {
+    async fn with_hint(&mut self, stop: Stop, locator: &Locator) -> Part<Stop> {
         let looks_on = matches!(self.step.action(), Action::ScrollUntil(_));
         let Stop::Failed(mut failure) = stop else { return Ok(stop) };
         if failure.cause == Cause::TargetNotFound && !looks_on {
             let (probe, frame, by) = (self.probe.clone(), self.page.main_frame().id, self.within(HINTING));
-            let asking = async move { probe.world(&frame, by).await?.call("(cb) => cb.act.beyond()", &[], by).await };
+            let args = [words_of(locator).into()];
+            let asking = async move {
+                let world = probe.world(&frame, by).await?;
+                world.call("(cb, words) => cb.act.beyond(words)", &args, by).await
+            };
             let beyond: Result<Beyond, ProbeError> = self.race(Stage::Resolve, asking).await?;
             failure.message.push_str(&beyond.map(|beyond| beyond.in_words()).unwrap_or_default());
         }
@@ -175,6 +179,8 @@ struct Beyond {
     /// Containers with content below, the one with the most first.
     below: Vec<Below>,
     scrolled: bool,
+    /// What has the words of the locator in its name, as `button "Save"`.
+    called: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -188,6 +194,7 @@ impl Beyond {
         let named = self.below.iter().take(2).map(|below| format!("{} px of {}", below.pixels, cut(&below.name, 60)));
         let named: Vec<String> = named.collect();
         match (named.is_empty(), self.scrolled) {
+            _ if !self.called.is_empty() => format!("; there is {}", self.called.join(", ")),
             (false, _) => {
                 let named = named.join(" and ");
                 format!("; {named} lie below what is in view: a `scrollUntil` step looks there")
@@ -195,6 +202,19 @@ impl Beyond {
             (true, true) => "; it is scrolled to the end".to_owned(),
             (true, false) => String::new(),
         }
+    }
+}
+
+/// The words by which a locator names what it means; none for selectors and regular expressions.
+fn words_of(locator: &Locator) -> &str {
+    let pattern = match &locator.strategy {
+        Strategy::Role(by) => by.name.as_ref(),
+        Strategy::Label(ByLabel { text, .. }) | Strategy::Text(ByText { text, .. }) => Some(text),
+        _ => None,
+    };
+    match pattern {
+        Some(TextPattern::Literal(text)) => text.as_str(),
+        _ => "",
     }
 }
 

@@ -139,12 +139,23 @@ act.placeOf = (id) => {
   const scroller = element(id);
   return scroller ? placeOf(scroller) : null;
 };
-/** What lies beyond the lower edge of the page and its panes, the most first, and whether anything was scrolled. */
-act.beyond = () => {
+const MAX_CALLED = 2000;
+/** What can be acted on and has these words in its name, the first three. */
+const called = (words) => {
+  const isCalled = (one) => cb.nameOf(one).toLowerCase().includes(words.toLowerCase()) && cb.isVisible(one);
+  const all = words ? Array.from(cb.queryAll(document, cb.ACTABLE)).slice(0, MAX_CALLED).filter(isCalled) : [];
+  return all.slice(0, 3).map((one) => `${cb.roleOf(one)} ${JSON.stringify(cb.cut(cb.nameOf(one), 80))}`);
+};
+/**
+ * What is called by the `words` of a locator that found nothing, what lies beyond the lower edge of the page and its
+ * panes, the most first, and whether anything was scrolled.
+ */
+act.beyond = (words) => cb.once(() => {
   const all = [thePage(), ...panes()];
   const below = all.map((scroller) => ({ name: nameOf(scroller), pixels: Math.round(roomOf(scroller, "down")) }));
   return {
     below: below.filter(({ pixels }) => pixels > 1).sort((a, b) => b.pixels - a.pixels),
     scrolled: all.some((scroller) => scrollOffset.top(scroller) > 1),
+    called: called(words),
   };
-};
+});

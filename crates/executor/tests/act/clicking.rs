@@ -37,6 +37,7 @@ async fn a_covered_button_fails_and_names_the_blocker() {
 async fn what_cannot_be_acted_on_says_why() {
     let page = "<button id=off disabled>Off</button><button id=gone style='visibility:hidden'>Gone</button>\
         <div style='position:relative'><button id=moving style='position:absolute'>Moving</button></div><input id=fixed readonly>\
+        <table role=grid><td id=cell>7</table>\
         <button id=far style='position:fixed;top:-500px'>Far</button>\
         <script>let x = 0; const go = () => { moving.style.left = (x++ % 300) + 'px'; requestAnimationFrame(go); }; go();</script>";
     let mut lab = lab(&[("/", page)]).await;
@@ -50,10 +51,12 @@ async fn what_cannot_be_acted_on_says_why() {
         assert_eq!((failure.stage, failure.cause), (Stage::Actionability, cause), "{target}: {}", failure.message);
         assert!(!failure.evidence.input_sent);
     }
-    let failure = failed(
-        lab.step(json!({"it": css_of("#fixed")}), json!({"type": "type", "targetRef": "it", "text": "x"})).await,
-    );
-    assert_eq!(failure.cause, Cause::NotEditable);
+    for (target, hint) in [("#fixed", "is read-only; "), ("#cell", "double-click it")] {
+        let typed = json!({"type": "type", "targetRef": "it", "text": "x", "timeoutMs": 500});
+        let failure = failed(lab.step(json!({"it": css_of(target)}), typed).await);
+        assert_eq!(failure.cause, Cause::NotEditable);
+        assert!(failure.message.contains(hint), "{}", failure.message);
+    }
 }
 
 #[tokio::test]

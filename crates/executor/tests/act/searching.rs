@@ -144,6 +144,12 @@ async fn a_target_that_is_found_by_nothing_says_where_more_of_the_page_is() {
     lab.eval("scrollTo(0, 3000)").await;
     let failure = failed(lab.click("#never").await);
     assert!(failure.message.ends_with("; it is scrolled to the end"), "{}", failure.message);
+    // What is called so is more useful than where else to look.
+    lab.eval("document.body.insertAdjacentHTML('beforeend', '<select aria-label=Fruits></select><button hidden>Fruits</button>')")
+        .await;
+    let button = json!({"it": {"strategy": "byRole", "role": "button", "name": "fruits"}});
+    let failure = failed(lab.step(button, json!({"type": "click", "targetRef": "it"})).await);
+    assert!(failure.message.ends_with("; there is combobox \"Fruits\""), "{}", failure.message);
 }
 
 #[tokio::test]
