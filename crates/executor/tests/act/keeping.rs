@@ -307,7 +307,7 @@ async fn the_field_is_left_and_a_page_may_save_before_the_end() {
 }
 
 #[tokio::test]
-async fn what_is_entered_in_a_field_that_was_drawn_anew_replaces_what_was_entered_before() {
+async fn what_is_entered_again_in_a_field_drawn_anew_is_what_counts() {
     let page = "<div id=root></div><script>let name = ''; const ask = () => { root.innerHTML = '<label>Name <input id=it></label><button id=next>Next</button>'; \
         it.value = name; it.oninput = () => { name = it.value }; next.onclick = () => { root.innerHTML = '<button id=back>Back</button>'; \
         back.onclick = ask } }; ask()</script>";

@@ -139,7 +139,7 @@ async fn a_control_that_opens_a_list_for_several_ends_with_what_an_array_names()
 }
 
 #[tokio::test]
-async fn an_array_is_exact_wherever_the_list_is_and_whatever_an_option_is_called_then() {
+async fn an_array_is_exact_however_its_list_is_named_filtered_or_marked() {
     let list = |markup: &str, item: &str, around: &str| {
         format!(
             "{markup}<script>const root = document.querySelector('x-list')?.attachShadow({{mode: 'open'}}) ?? document; {around}\
