@@ -2,8 +2,9 @@
 // Three ways of being visible: Playwright's (a condition), offered (a candidate), and the share in view.
 import {
   bodyElement, characterData, checkVisibility, childNodes, clientHeight, clientRects, clientWidth, closest,
-  flatChildren, flatParent, getter, isConnected, isElement, isHtml, lookOf, memo, namespace, newRange, nodeType,
-  once, pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf, XHTML,
+  flatChildren, flatParent, getter, isConnected, isElement, isHtml, lookOf, matches, memo, namespace, newRange,
+  nodeType, once, pageScroller, queryAll, rectOf, rootElement, scrollHeight, scrollWidth, styleOf, tagOf, typeOf,
+  XHTML,
 } from "./tree.js";
 import { isNativelyDisabled } from "./roles.js";
 import { isHidden, labelsOf } from "./names.js";
