@@ -179,7 +179,7 @@ struct Beyond {
     /// Containers with content below, the one with the most first.
     below: Vec<Below>,
     scrolled: bool,
-    /// What has the words of the locator in its name, as `button "Save"`.
+    /// Elements with the words of the locator in their name, as `button "Save"`.
     called: Vec<String>,
 }
 
