@@ -467,12 +467,16 @@ const entryDragged = (target) => {
   return { entry, kinds: around.map(kindOfEntry), text: cb.textOf(entry) };
 };
 const ROW = "tr, li, [role=row], [role=listitem]";
-/** What the row of an element says but for what is dragged, which may come into it or leave it; null without a row. */
+/** What an element says but for what is dragged, which may come into it or leave it. */
+const restOf = (found) => {
+  const carried = gesture.target ? cb.textOf(gesture.target) : "";
+  return cb.collapse(carried ? cb.textOf(found).replaceAll(carried, " ") : cb.textOf(found));
+};
+/** What the row of an element says but for what is dragged; null without a row. */
 const restOfRow = (found) => {
   let row = found;
   while (row && !matches(row, ROW)) row = cb.parentOf(row);
-  const carried = gesture.target ? cb.textOf(gesture.target) : "";
-  return row ? cb.collapse(carried ? cb.textOf(row).replaceAll(carried, " ") : cb.textOf(row)) : null;
+  return row ? restOf(row) : null;
 };
 /**
  * Whether the list that the end is in has sorted itself meanwhile: where the end was is now what is dragged, drawn anew
@@ -488,15 +492,14 @@ const isSortedIn = (end, origin) => {
   while (cb.parentOf(there) && cb.parentOf(there) !== list) there = cb.parentOf(there);
   return there === dragged || (kinds.includes(kindOfEntry(there)) && sameWords(cb.textOf(there), text));
 };
-/** Where a drag ends: once the page has drawn that anew, what is of its kind in its place, and says what it said. */
+/** Where a drag ends: once the page has drawn that anew, what says what it said, or has its place without a word. */
 const endUnder = (event) => {
   const { end, endSeen } = gesture;
   if (!end || !endSeen || isConnected(end)) return end;
   const isThereNow = (found) => {
-    if (kindOfEntry(found) !== endSeen.kind) return false;
-    const [{ x, y }, text] = [rectOf(found), cb.textOf(found)];
-    const isInPlace = Math.abs(x - endSeen.box.x) < 3 && Math.abs(y - endSeen.box.y) < 3;
-    return sameWords(text, endSeen.text) || (isInPlace && text.includes(endSeen.text));
+    if (kindOfEntry(found) !== endSeen.kind || restOf(found) !== endSeen.text) return false;
+    const { x, y } = rectOf(found);
+    return endSeen.text !== "" || (Math.abs(x - endSeen.box.x) < 3 && Math.abs(y - endSeen.box.y) < 3);
   };
   const origin = originOf(event);
   for (let up = origin; up && !matches(up, "body, html"); up = cb.parentOf(up))
@@ -728,10 +731,10 @@ export const openGesture = (spec) => {
   if (target) {
     if (!meanings.has(target)) meanings.set(target, meaningOf(target));
     gesture.meaning = meanings.get(target);
-    const isSmall = spec.kind === "mouse" && queryWithin(target, "*").length <= MAX_PARTS;
-    if (isSmall && gesture.meaning.called === null) gesture.text = cb.textOf(target);
+    const isPlain = spec.kind === "mouse" && gesture.meaning.called === null;
+    if (isPlain && queryWithin(target, "*").length <= MAX_PARTS) gesture.text = cb.textOf(target);
   }
-  if (end) gesture.endSeen = { kind: kindOfEntry(end), box: rectOf(end), text: cb.textOf(end), row: restOfRow(end) };
+  if (end) gesture.endSeen = { kind: kindOfEntry(end), box: rectOf(end), text: restOf(end), row: restOfRow(end) };
   const under = spec.at ? hitAt(spec.at.x, spec.at.y) : null;
   if (under) noteUnder(ARMED_AT, under);
   unanswered = Infinity;

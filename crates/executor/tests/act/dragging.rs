@@ -259,6 +259,13 @@ async fn an_end_that_the_page_draws_anew_on_the_way_gets_the_drop() {
         succeeded(lab.step(json!({"from": css_of("#Meeting"), "to": css_of(to)}), drag(json!([]))).await);
         assert_eq!(lab.eval("at.Meeting").await, day, "{to}");
     }
+    // In the place of the 13th is the 131st.
+    let turned = page.replace("${12 + day}", "${(held ? 130 : 12) + day}");
+    assert_ne!(turned, page);
+    let mut lab = labs.lab(&[("/", &turned)]).await;
+    let step = json!({"from": css_of("#Meeting"), "to": css_of("#day1")});
+    assert_eq!(failed(lab.step(step, drag(json!([]))).await).cause, Cause::EffectUnknown);
+    assert_eq!(lab.eval("at.Meeting").await, 0);
 }
 
 #[tokio::test]
