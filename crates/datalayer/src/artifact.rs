@@ -80,7 +80,8 @@ impl ArtifactStore {
     }
 
     fn redacted(&self, media_type: &str, bytes: Vec<u8>) -> Vec<u8> {
-        let Some(redactor) = self.redactor.as_deref().filter(|_| is_text(media_type)) else { return bytes };
+        let redactor = self.redactor.as_deref().filter(|redactor| is_text(media_type) && !redactor.is_idle());
+        let Some(redactor) = redactor else { return bytes };
         let text = String::from_utf8_lossy(&bytes);
         if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str::<Value>(&text) {
             let clean = redacted_data(&value, Some(redactor));

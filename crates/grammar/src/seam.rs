@@ -69,6 +69,16 @@ pub trait PageModeler: Send {
         async { Ok(()) }
     }
 
+    /// Returns `true` if the page is still as `seen` states it, so that it can be acted on without another observation. May
+    /// overlook what changes neither the document nor what is in view; a layer that cannot tell returns `false`.
+    fn is_unchanged(
+        &mut self,
+        _seen: &Observation,
+        _deadline: Deadline,
+    ) -> impl Future<Output = Result<bool, Self::Error>> + Send {
+        async { Ok(false) }
+    }
+
     /// After an error: why there is nothing left to look at, if the page or the browser is gone. `None` if the layer
     /// itself failed.
     fn lost(&self) -> Option<Cause> {

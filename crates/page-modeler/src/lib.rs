@@ -39,6 +39,8 @@
 //!   cursors, values, focus, style sheets, and what lies over the middle of a candidate in view are read again and
 //!   compared. What neither shows (an edit in place of a rule that changes only generated content) is not noticed until
 //!   something else changes.
+//! - `is_unchanged` asks less: what lies over a candidate, and boxes and looks beyond the view, may have changed without a
+//!   trace. Whoever acts on a page that was seen checks its target again.
 //!
 //! Cost: two round trips per frame (walk, occlusion by what lies above the frame), four commands for the
 //! listeners of a document that is new or has other elements, and one short question per new or changed candidate
@@ -53,6 +55,7 @@ mod options;
 mod picture;
 mod read;
 mod seam;
+mod unchanged;
 
 pub use error::ModelError;
 pub use explore::{AriaError, AriaSnapshot};

@@ -47,7 +47,8 @@ pub(crate) struct PageState {
     pub(crate) probe: Probe,
     known: TabCaches,
     last: Option<Observation>,
-    /// The only walk that the last observation was made of; `None` if there were several, or it cannot be named.
+    /// The rows of the only walk that the last observation was made of; `None` if there were several, or they cannot be
+    /// named.
     walk: Option<WalkKey>,
     /// Where the frames of the last observation lie, by index.
     frames: Vec<(u32, ProbeWorld, Placement)>,
@@ -57,7 +58,7 @@ pub(crate) struct PageState {
     gone: VecDeque<(u64, Candidate)>,
 }
 
-/// Frame, document and stamp of a walk.
+/// Frame, document, and the stamp of the first walk with the same rows.
 type WalkKey = ((String, String), u64);
 
 /// Rest before a document that is gone is looked up again.
@@ -114,6 +115,20 @@ impl LivePageModeler {
     /// The frames of the last observation of `page`: index, world, and where it lies.
     pub(crate) fn frames(&self, page: &PageId) -> &[(u32, ProbeWorld, Placement)] {
         self.pages.get(page).map_or(&[], |state| &state.frames)
+    }
+
+    /// The walks that `seen` was made of, by their stamps; `None` if it is not the last observation of its page, or one of
+    /// them cannot be named.
+    pub(crate) fn walks_of(&self, seen: &Observation) -> Option<Vec<(ProbeWorld, u64)>> {
+        let state = self.pages.get(&seen.page)?;
+        state.last.as_ref().filter(|last| last.id == seen.id)?;
+        let stamp = |world: &ProbeWorld| state.known.walks.stamp(world, seen.scope);
+        state.frames.iter().map(|(_, world, _)| Some((world.clone(), stamp(world)?))).collect()
+    }
+
+    /// The tabs of the browser context of `page`.
+    pub(crate) fn tabs_beside(&self, page: &Page) -> impl Iterator<Item = PageId> {
+        self.browser.pages_beside(page).into_iter().map(|page| PageId::new(page.target_id().as_str()))
     }
 
     /// The candidate that a node is, in the last observation of `page`.
@@ -280,13 +295,13 @@ impl LivePageModeler {
         }
         // Other frames may cover the main one without a trace in its walk.
         let walk = match &captured.frames[..] {
-            [only] if only.walk.stamp != 0 => Some((only.document_key(), only.walk.stamp)),
+            [only] if only.walk.stamp != 0 => Some((only.document_key(), only.walk.rows_of)),
             _ => None,
         };
         let last = self.pages.get(page).filter(|state| walk.is_some() && state.walk == walk);
         let is_same = |last: &&Observation| last.scope == scope && !captured.is_renamed;
-        let unchanged = last.and_then(|state| state.last.as_ref()).filter(is_same);
-        let found = match unchanged {
+        let unchanged = last.and_then(|state| state.last.as_ref()).filter(is_same).cloned();
+        let found = match &unchanged {
             Some(last) => last.candidates.clone(),
             None => self.candidates(captured),
         };
@@ -298,7 +313,12 @@ impl LivePageModeler {
         let (mut url, title) = main.map(|walk| (walk.url.clone(), walk.title.clone())).unwrap_or_default();
         let mut title = clean::cut(&clean::name(&title, &[]), 200);
         clean::scrub(&mut title, &secrets);
-        let fingerprint = page_fingerprint(&url, &found, &sketch);
+        let has_same_kind =
+            |last: &Observation| last.url == url && last.sketch.modal.is_some() == sketch.modal.is_some();
+        let fingerprint = match unchanged.filter(has_same_kind) {
+            Some(last) => last.fingerprint,
+            None => page_fingerprint(&url, &found, &sketch),
+        };
         for tab in &mut tabs {
             clean::scrub(&mut tab.title, &secrets);
             clean::scrub(&mut tab.url, &secrets);

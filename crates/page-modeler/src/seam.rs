@@ -9,7 +9,7 @@ use cuebook_probe::picture::Secrecy;
 
 use crate::error::ModelError;
 use crate::modeler::LivePageModeler;
-use crate::{explore, picture, read};
+use crate::{explore, picture, read, unchanged};
 
 impl PageModeler for LivePageModeler {
     type Error = ModelError;
@@ -22,6 +22,11 @@ impl PageModeler for LivePageModeler {
 
     async fn prepare(&mut self, page: &PageId, scope: Scope, deadline: Deadline) -> Result<(), ModelError> {
         self.prepare_page(page, scope, deadline.instant()).await
+    }
+
+    #[tracing::instrument(name = "is_unchanged", skip_all)]
+    async fn is_unchanged(&mut self, seen: &Observation, deadline: Deadline) -> Result<bool, ModelError> {
+        unchanged::is_unchanged(self, seen, deadline.instant()).await
     }
 
     fn lost(&self) -> Option<Cause> {

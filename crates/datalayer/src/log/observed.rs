@@ -31,6 +31,10 @@ struct Difference {
 
 impl Difference {
     fn between(base: &Observation, now: &Observation) -> Self {
+        if base.candidates.is_same(&now.candidates) {
+            let page = Observation { candidates: Shared::new(), ..now.clone() };
+            return Self { page, order: None, candidates: Vec::new() };
+        }
         let known: BTreeMap<CandidateId, &Candidate> = base.candidates.iter().map(|one| (one.id, one)).collect();
         let ids = |page: &Observation| page.candidates.iter().map(|one| one.id).collect::<Vec<_>>();
         let order = ids(now);

@@ -128,6 +128,7 @@ boxed! {
         sync fn lost() -> Option<Cause>;
         fn observe([&mut], page: [&] PageId, scope: [] Scope, deadline: [] Deadline) -> Observation;
         fn prepare([&mut], page: [&] PageId, scope: [] Scope, deadline: [] Deadline) -> ();
+        fn is_unchanged([&mut], seen: [&] Observation, deadline: [] Deadline) -> bool;
         fn explore([&mut], page: [&] PageId, query: [&] Query, deadline: [] Deadline) -> Finding;
         fn read([&mut], observation: [&mut] Observation, deadline: [] Deadline) -> ();
         fn picture([&mut], page: [&] PageId, seen: [&] Observation, deadline: [] Deadline) -> Option<Image>;

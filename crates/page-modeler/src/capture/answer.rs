@@ -109,7 +109,18 @@ pub(super) fn read(text: &str, last: Option<&FrameWalk>) -> Result<(FrameWalk, R
     for (index, ratio, by) in answer.covers {
         walk.places.get_mut(index).ok_or_else(unfit)?.cover = Some(Occlusion { ratio, by });
     }
-    if walk.places.len() == walk.rows.len() { Ok((walk, renamed)) } else { Err(unfit()) }
+    if walk.places.len() != walk.rows.len() {
+        return Err(unfit());
+    }
+    let is_renamed = renamed != Renamed::Rows(Vec::new());
+    let former = last.filter(|last| walk.stamp != 0 && !is_renamed && has_same_rows(last, &walk));
+    walk.rows_of = former.map_or(walk.stamp, |former| former.rows_of);
+    Ok((walk, renamed))
+}
+
+fn has_same_rows(last: &FrameWalk, walk: &FrameWalk) -> bool {
+    let are_same = |(a, b): (&Arc<Row>, &Arc<Row>)| Arc::ptr_eq(a, b);
+    last.places == walk.places && last.rows.len() == walk.rows.len() && last.rows.iter().zip(&walk.rows).all(are_same)
 }
 
 fn place(numbers: &[f64]) -> Option<RowPlace> {
@@ -145,6 +156,25 @@ mod tests {
         assert_eq!(walk.places.iter().map(|place| place.rect.y).collect::<Vec<_>>(), [0.0, 10.0, 15.0, 20.0]);
         assert!(walk.places[0].cover.is_none());
         assert_eq!(renamed, Renamed::Rows(vec![1, 4, 5]));
+    }
+
+    #[test]
+    fn rows_that_stay_are_those_of_the_walk_that_found_them_first() {
+        let (first, _) = read(FIRST, None).unwrap();
+        let after = |walk: &FrameWalk, text: &str| read(text, Some(walk)).unwrap().0;
+        let covers = r#""covers":[[0,1,"div#o"]]"#;
+        let second = after(&first, &format!(r#"{{"page":{{"stamp":8}},"base":7,"from":3,{covers}}}"#));
+        let third = after(&second, &format!(r#"{{"page":{{"stamp":9}},"base":8,"from":3,{covers}}}"#));
+        assert_eq!((second.rows_of, third.rows_of), (7, 7));
+        for other in [
+            r#""changed":[[0,{"id":1}]],"covers":[[0,1,"div#o"]]"#,
+            r#""moved":[1,0,0,0,0,0],"covers":[[0,1,"div#o"]]"#,
+            r#""renamed":[2],"covers":[[0,1,"div#o"]]"#,
+            r#""covers":[]"#,
+        ] {
+            let text = format!(r#"{{"page":{{"stamp":8}},"base":7,"from":3,{other}}}"#);
+            assert_eq!(after(&first, &text).rows_of, 8, "{other}");
+        }
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl WalkCache {
         }
     }
 
+    /// Names the last walk of this scope in a document; `None` if there is none that can be named.
+    pub(crate) fn stamp(&self, world: &ProbeWorld, scope: Scope) -> Option<u64> {
+        self.last(world, scope).map(|walk| walk.stamp).filter(|stamp| *stamp != 0)
+    }
+
     /// Keeps these walks, whose rows have not moved yet, in place of those before.
     pub(super) fn keep(&mut self, scope: Scope, frames: &[CapturedFrame]) {
         let present: HashSet<Document> = frames.iter().map(CapturedFrame::document_key).collect();

@@ -1,6 +1,6 @@
 //! A name for a kind of page in a state: structure and candidates, without volatile text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use cuebook_grammar::candidate::Candidate;
 use cuebook_grammar::observation::Sketch;
@@ -11,9 +11,11 @@ use sha2::{Digest as _, Sha256};
 #[must_use]
 pub fn page_fingerprint(url: &str, candidates: &[Candidate], sketch: &Sketch) -> String {
     let path = url.split(['?', '#']).next().unwrap_or_default();
-    let mut parts: BTreeSet<String> = candidates
-        .iter()
-        .map(|c| format!("{} {} {}", c.role, c.fingerprint.path, c.test_id.as_deref().map(steady).unwrap_or_default()))
+    let kinds: HashSet<_> =
+        candidates.iter().map(|c| (c.role, c.fingerprint.path.as_str(), c.test_id.as_deref())).collect();
+    let mut parts: BTreeSet<String> = kinds
+        .into_iter()
+        .map(|(role, path, test_id)| format!("{role} {path} {}", test_id.map(steady).unwrap_or_default()))
         .collect();
     parts.insert(format!("modal {}", sketch.modal.is_some()));
     let mut hash = Sha256::new();

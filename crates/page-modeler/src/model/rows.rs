@@ -145,6 +145,9 @@ pub struct Meta {
 pub struct FrameWalk {
     /// Names this walk when the next one asks; 0 if it cannot be repeated by name.
     pub stamp: u64,
+    /// Stamp of the first walk, of those before this one, that found these rows in these places.
+    #[serde(skip)]
+    pub rows_of: u64,
     /// URL of the document, at most 2,000 characters.
     pub url: String,
     /// Origin of the document, at most 300 characters; `null` if it is opaque.

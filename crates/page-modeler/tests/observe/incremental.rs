@@ -53,7 +53,15 @@ async fn an_observation_that_builds_on_the_last_one_equals_one_from_scratch() {
         "mail.setCustomValidity('no')",
     ];
     for change in changes {
+        // An element that may hold a closed root is looked into after the first walk.
+        stage.observe(Scope::Full).await;
+        let seen = stage.observe(Scope::Full).await;
+        // What is animated looks different at any time.
+        assert_eq!(stage.is_unchanged(&seen).await, !change.contains("cancel()"), "before {change}");
         stage.page_script(&format!("{change}; 0")).await;
+        // A field that nobody has used does not show yet what is wrong with it.
+        let shows_nothing = change == "0" || change.contains("setCustomValidity");
+        assert_eq!(stage.is_unchanged(&seen).await, shows_nothing, "{change}");
         for scope in [Scope::View, Scope::Full] {
             for turn in ["after the change", "again"] {
                 let built = stage.observe(scope).await;

@@ -64,6 +64,11 @@ impl Stage {
         self.modeler.observe(&self.id.clone(), scope, deadline).await.unwrap()
     }
 
+    pub(crate) async fn is_unchanged(&mut self, seen: &Observation) -> bool {
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
+        self.modeler.is_unchanged(seen, deadline).await.unwrap()
+    }
+
     pub(crate) async fn prepare(&mut self, scope: Scope) {
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(30));
         self.modeler.prepare(&self.id.clone(), scope, deadline).await.unwrap();

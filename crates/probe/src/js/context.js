@@ -338,24 +338,35 @@ export const placeOf = (element, tag = tagOf(element), role = roleOf(element)) =
  * What leads to a heading in each tree, with those of its children that do, in order: all else is passed over without
  * being asked.
  */
-const headedIn = (root) => {
-  let known = memo?.headed.get(root);
-  if (!known) {
-    known = new Map();
-    for (const heading of queryAll(root, HEADINGS)) {
-      if (!known.has(heading)) known.set(heading, []);
-      for (let child = heading, up = parentNode(child); up; child = up, up = parentNode(up)) {
-        const children = known.get(up);
-        if (!children) known.set(up, [child]);
-        else {
-          if (children.at(-1) !== child) children.push(child);
-          break;
-        }
+const readHeaded = (root) => {
+  const known = new Map();
+  for (const heading of queryAll(root, HEADINGS)) {
+    if (!known.has(heading)) known.set(heading, []);
+    for (let child = heading, up = parentNode(child); up; child = up, up = parentNode(up)) {
+      const children = known.get(up);
+      if (!children) known.set(up, [child]);
+      else {
+        if (children.at(-1) !== child) children.push(child);
+        break;
       }
     }
-    memo?.headed.set(root, known);
   }
   return known;
+};
+/** What was read of each tree, until its elements or their roles change: a meaning is asked for at each event. */
+const headed = new WeakMap();
+const headedIn = (root) => {
+  const sure = memo?.headed.get(root);
+  if (sure) return sure;
+  let kept = headed.get(root);
+  if (!kept) {
+    const observer = new MutationObserver(() => (kept.known = null));
+    observer.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["role"] });
+    headed.set(root, (kept = { known: null, observer }));
+  }
+  if (kept.observer.takeRecords().length || !kept.known) kept.known = readHeaded(root);
+  memo?.headed.set(root, kept.known);
+  return kept.known;
 };
 /** Whether the children in the flat tree are of another tree. */
 const showsOthers = (element) => shadowOf(element) !== null || tagOf(element) === "slot";

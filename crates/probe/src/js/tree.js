@@ -318,7 +318,6 @@ export let memo = null;
 export const once = (work) => {
   if (memo) return work();
   memo = {
-    style: new Map(),
     hidden: new Map(),
     ariaHidden: new Map(),
     role: new Map(),
@@ -351,13 +350,12 @@ export const once = (work) => {
  * @returns {CSSStyleDeclaration}
  */
 export const styleOf = (element) => {
-  let style = memo?.style.get(element);
-  if (!style) {
-    style = getComputedStyle(element);
-    memo?.style.set(element, style);
-  }
+  let style = styles.get(element);
+  if (!style) styles.set(element, (style = getComputedStyle(element)));
   return style;
 };
+/** A computed style follows its element, so that one of each is enough. */
+const styles = new WeakMap();
 /** Whether a clip path leaves nothing to be seen. */
 const clipPathHides = (style) => {
   if (style.clip === "auto" && style.clipPath === "none") return false;
@@ -380,7 +378,9 @@ class Look {
   constructor(style) {
     this.#style = style;
     this.display = style.display;
-    this.cursor = style.cursor;
+  }
+  get cursor() {
+    return this.#style.cursor;
   }
   get position() {
     return (this.#position ??= this.#style.position);

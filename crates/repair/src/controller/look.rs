@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::observation::{Observation, Scope};
 use cuebook_grammar::outcome::{Stage, StepFailure};
 use cuebook_grammar::redaction::redacted;
@@ -23,12 +24,22 @@ use crate::state::{Ground, RunState};
 const LOOKS: u32 = 2;
 
 impl<S: Seams> Controller<S> {
-    /// The observation to bind to: the last one if it is current, else a new one in the scope that the plan needs.
+    /// The observation to bind to: the last one if it is current and has the scope that the plan needs, else a new one.
     pub(super) async fn current(&mut self, run: &mut RunState) -> Result<Observation, Stop> {
         match &run.ground {
-            Some(ground) if ground.is_current => Ok(ground.observation.clone()),
+            Some(Ground { observation, is_current: true })
+                if observation.scope == Scope::Full || observation.scope == run.scope =>
+            {
+                Ok(observation.clone())
+            }
             _ => self.observe(run, run.scope).await,
         }
+    }
+
+    /// Returns `true` if the page is still as it was observed.
+    pub(super) async fn is_current(&mut self, ground: &Ground) -> bool {
+        let deadline = Deadline::after(Instant::now(), self.budgets.observation);
+        ground.is_current && self.layers.modeler().is_unchanged(&ground.observation, deadline).await.unwrap_or(false)
     }
 
     /// Redacts a document. Everything that leaves the process goes through here: no planner, listener, log or report

@@ -23,10 +23,22 @@ use crate::state::RunState;
 /// steps, plans and calls are numbered over all of them.
 pub struct OpenRun {
     run: RunState,
-    /// The ground of the run is what the next piece of work acts on.
-    is_glanced: bool,
+    /// The ground of the run, as far as the next piece of work acts on it.
+    seen: Seen,
     /// How the last piece of work ended that did more than look.
     last: (RunResult, Option<RunError>),
+}
+
+/// How an open run knows its page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Seen {
+    /// It has to look.
+    #[default]
+    No,
+    /// It was looked at, and may have changed since.
+    Looked,
+    /// It was looked at for the next piece of work.
+    Glanced,
 }
 
 impl fmt::Debug for OpenRun {
@@ -51,7 +63,7 @@ impl OpenRun {
     /// Does the next piece of work in this tab.
     pub fn turn_to(&mut self, page: PageId) {
         self.run.page = page;
-        self.is_glanced = false;
+        self.seen = Seen::No;
         self.run.ground = None;
         self.run.url = None;
     }
@@ -77,7 +89,7 @@ impl<S: Seams> Controller<S> {
                 broken => broken,
             };
             match begun {
-                Ok(()) => Ok(OpenRun { run, is_glanced: false, last: (RunResult::Ok, None) }),
+                Ok(()) => Ok(OpenRun { run, seen: Seen::No, last: (RunResult::Ok, None) }),
                 Err(stop) => Err(Box::new(self.close(run, stop).await)),
             }
         }
@@ -85,17 +97,22 @@ impl<S: Seams> Controller<S> {
         .await
     }
 
-    /// Does a piece of work as part of an open run, on the page as it was last [glanced](Self::glance) at, if nothing else
-    /// was done since. The report has the steps of this piece, and the usage of the whole run. An interrupt ends the piece, and
-    /// not the run.
+    /// Does a piece of work as part of an open run, on the page as it was last [glanced](Self::glance) at, or
+    /// [looked](Self::look) at if it has not changed since, if nothing else was done meanwhile. The report has the steps of
+    /// this piece, and the usage of the whole run. An interrupt ends the piece, and not the run.
     pub async fn go_on(&mut self, open: &mut OpenRun, work: Work) -> RunReport {
         let span = info_span!("run", run_id = %open.run.request.run_id);
         let from = open.run.next_index;
-        let is_glanced = std::mem::take(&mut open.is_glanced);
+        let seen = std::mem::take(&mut open.seen);
         let run = &mut open.run;
-        let ground = run.ground.take().filter(|_| is_glanced);
+        let ground = run.ground.take();
         run.go_on_with(work, &self.budgets);
-        run.ground = ground;
+        run.ground = match ground {
+            Some(ground) if seen == Seen::Glanced || seen == Seen::Looked && self.is_current(&ground).await => {
+                Some(ground)
+            }
+            _ => None,
+        };
         let ended = Box::pin(self.work(run, false)).instrument(span).await;
         run.plans = run.plans.saturating_add(1);
         self.page = Some(run.page.clone());
@@ -112,7 +129,6 @@ impl<S: Seams> Controller<S> {
     /// # Errors
     /// The report, without steps, of why the page could not be observed or what was seen not be logged.
     pub async fn look(&mut self, open: &mut OpenRun, scope: Scope) -> Result<Observation, Box<RunReport>> {
-        open.is_glanced = false;
         let run = &mut open.run;
         run.go_on_with(Work::Session, &self.budgets);
         let seen = async {
@@ -122,7 +138,9 @@ impl<S: Seams> Controller<S> {
             self.keep(run, &seen).await?;
             Ok(seen)
         };
-        Box::pin(seen).await.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
+        let seen = Box::pin(seen).await;
+        open.seen = if seen.is_ok() { Seen::Looked } else { Seen::No };
+        seen.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
     /// Observes the tab of an open run without the page's text, to pick what the next piece of work acts on. That does
@@ -138,7 +156,7 @@ impl<S: Seams> Controller<S> {
             self.clean(seen)
         };
         let seen = Box::pin(seen).await;
-        open.is_glanced = seen.is_ok();
+        open.seen = if seen.is_ok() { Seen::Glanced } else { Seen::No };
         seen.map_err(|stop| Box::new(self.report(&open.run, u32::MAX, stop)))
     }
 
@@ -175,7 +193,7 @@ impl<S: Seams> Controller<S> {
         steps: Vec<PersonStep>,
         event: LoggedEvent,
     ) -> Result<(), Box<RunReport>> {
-        open.is_glanced = false;
+        open.seen = Seen::No;
         let run = &mut open.run;
         // Whoever acts next looks at the page first.
         run.ground = None;

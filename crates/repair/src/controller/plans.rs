@@ -61,7 +61,7 @@ impl<S: Seams> Controller<S> {
             None => {
                 // Its author names candidates of the whole page, so every later observation is of the whole page too.
                 run.scope = Scope::Full;
-                let observation = self.observe(run, run.scope).await?;
+                let observation = self.current(run).await?;
                 let observation = self.past_challenge(run, observation, None).await?;
                 match run.request.observed.clone() {
                     None => draft.check(&observation, &run.request.policy).map_err(invalid)?,

@@ -7,7 +7,7 @@ import * as cb from "cuebook:core";
 import { attr, cut, headingIn, shortText } from "cuebook:core";
 import { memory } from "./memory.js";
 import { note, observer, watch } from "./changes.js";
-import { KEPT_LIMIT, prepare } from "./measure.js";
+import { isUntouched, KEPT_LIMIT, prepare } from "./measure.js";
 import { distinguishTwins } from "./context.js";
 import { count, metaOf, schemaType, stated } from "./sketch.js";
 import { withoutDoubles } from "./doubles.js";
@@ -114,16 +114,13 @@ const answer = (options, { run, unwalked }) => {
     versions: null,
     places: new Float64Array(entries.length * 5),
     stands: entries.filter((entry) => entry.inView).map((entry) => [entry.info.rowStand, entry.info.element]),
-    hits: null,
+    hits: entries.filter((entry) => entry.inView).map((entry) => entry.hit),
   };
   now.versions = now.infos.map((info) => info.version);
   entries.forEach((entry, i) => now.places.set(placeOf(entry), i * 5));
   // What a password field holds is kept nowhere; closed roots that are still to be found are a change.
   const keepable = !run.suspects.length && !run.secrets.length && memory.order.length <= KEPT_LIMIT && !unwalked;
-  if (keepable) {
-    now.stamp = ++stamp;
-    now.hits = hitsOf(now.stands);
-  }
+  if (keepable) now.stamp = ++stamp;
   const place = (i) => Array.from(now.places.subarray(i * 5, i * 5 + 5));
   const parts = [`{"page":${JSON.stringify({ ...page, stamp: now.stamp })},"covers":${JSON.stringify(covers)}`];
   if (base) {
@@ -216,6 +213,15 @@ const aside = (work) => {
     for (const root of memory.roots) watch(root);
   }
 };
+/** Whether the walk that is kept is the one asked about, and no walk since found anything changed. */
+const isKnown = (last, known) => last && known && last.stamp === known && last.changedIn === memory.changedIn;
+/** The answer to a test is a value that changes without a trace. */
+const isStillChallenged = (last) => !last.challenge || last.challenge === challengeOf(last.modal);
+/** Whether nothing has left a trace since the walk that is `known`. */
+export const isUnchanged = ({ scope, known }) => {
+  const last = kept[scope];
+  return isKnown(last, known) && isUntouched() && isStillChallenged(last);
+};
 const runOnce = (options) => {
   const began = performance.now();
   const all = cb.queryAll(document, "*");
@@ -227,12 +233,8 @@ const runOnce = (options) => {
     const last = kept[options.scope];
     if (
       !changed &&
-      last &&
-      last.changedIn === memory.changedIn &&
-      options.known &&
-      last.stamp === options.known &&
-      // The answer to a test is a value that changes without a trace.
-      (!last.challenge || last.challenge === challengeOf(last.modal)) &&
+      isKnown(last, options.known) &&
+      isStillChallenged(last) &&
       hitsOf(last.stands).every((hit, i) => hit === last.hits[i])
     )
       return '{"same":true}';

@@ -8,7 +8,7 @@ import { changed, resort } from "./changes.js";
 import { droppable, isNative, listening, REGIONS } from "./reasons.js";
 import { describe } from "./cover.js";
 import { settle } from "./settle.js";
-import { hundredths, run } from "./answer.js";
+import { hundredths, isUnchanged, run } from "./answer.js";
 import { actable, nearby, nearest, resolved } from "./explore.js";
 import { reading } from "./reading.js";
 
@@ -48,6 +48,7 @@ const isNews = (element, { pointer, drop }) => {
 export const walk = {
   run: (options) => cb.once(() => run(options)),
   settle,
+  isUnchanged: (asked) => cb.once(() => isUnchanged(asked)),
   /** Whether anything in the document changed since the last walk. */
   changed: () => changed(),
   /** Which of these points something else covers, in a frame that holds the frame that `owner` shows. */

@@ -26,6 +26,7 @@ const belongs = (element, stand, hit) => {
   for (const label of cb.labelsOf(element)) if (cb.contains(label, hit)) return true;
   return false;
 };
+/** What covers the part of an element that is in view, if anything does, and what stands at its middle. */
 export const occlusionOf = (element, stand, shown) => {
   const inset = (share) => [shown.x + shown.width * share, shown.y + shown.height * share];
   const [cx, cy] = inset(0.5);
@@ -43,14 +44,16 @@ export const occlusionOf = (element, stand, shown) => {
         ];
   let covered = 0;
   let by = null;
+  let middle = null;
   for (let i = 0; i < points.length; i++) {
     // Where nothing lies over the middle and two opposite corners, the others are not asked.
-    if (i === 3 && !covered) return undefined;
+    if (i === 3 && !covered) break;
     const hit = cb.elementAt(points[i][0], points[i][1]);
+    if (i === 0) middle = hit;
     if (!belongs(element, stand, hit)) {
       covered++;
       by ??= hit;
     }
   }
-  return covered ? { ratio: covered / points.length, by: describe(by) } : undefined;
+  return { cover: covered ? { ratio: covered / points.length, by: describe(by) } : undefined, hit: middle };
 };

@@ -3,8 +3,9 @@
 import * as cb from "cuebook:core";
 import { hasAttribute, matches, tagOf, typeOf } from "cuebook:core";
 import { memory } from "./memory.js";
+import { touches } from "./cover.js";
 import { isHost, PASSED, renew, renewAll } from "./infos.js";
-import { REFERENCES, REFERRING, resort, sortChanges } from "./changes.js";
+import { changed, REFERENCES, REFERRING, resort, sortChanges } from "./changes.js";
 import { listening } from "./reasons.js";
 
 export const KEPT_LIMIT = 60000;
@@ -82,6 +83,40 @@ export const readSurroundings = () => {
     title: cb.title(document),
   };
 };
+/** Whether an element got a shadow root since it was walked. */
+const isOtherHost = (info) => info.kids && isHost(info.tag) && info.hosts !== !!cb.shadowOf(info.element);
+/** Whether an element reads as it did in the last walk. Of what was shown beyond the view, only what a field holds. */
+const looksUntouched = (info, view) => {
+  const { element } = info;
+  if (info.field !== undefined && info.field !== fieldOf(element, info.tag)) return false;
+  if (info.kind === PASSED || !info.style) return true;
+  if (!info.shows) return !cb.shows(element);
+  if (!touches(info, view)) return true;
+  const { x, y, width, height } = cb.boundingRect(element);
+  return (
+    x === info.x &&
+    y === info.y &&
+    width === info.width &&
+    height === info.height &&
+    cb.shows(element) &&
+    info.style.cursor === info.cursor &&
+    !isOtherHost(info)
+  );
+};
+/** Whether nothing has left a trace since the last walk. */
+export const isUntouched = () => {
+  if (changed() || memory.targets.length || !memory.order || !memory.surroundings) return false;
+  const { all, ...others } = readSurroundings();
+  const view = { x: 0, y: 0, width: others.width, height: others.height };
+  return (
+    all.every((one, i) => one === memory.surroundings.all[i]) &&
+    Object.entries(others).every(([name, one]) => one === memory.surroundings[name]) &&
+    !memory.animated.length &&
+    !cb.animations(document).length &&
+    !panesMoved() &&
+    memory.order.every((info) => looksUntouched(info, view))
+  );
+};
 // What an extent that changed makes doubtful: nothing, what was not offered, or all that was decided.
 const compareSurroundings = () => {
   const before = memory.surroundings;
@@ -155,7 +190,7 @@ const remeasure = () => {
     } else if (info.field !== undefined && info.field !== fieldOf(element, info.tag)) {
       renew(info);
       changed = true;
-    } else if (info.kids && isHost(info.tag) && info.hosts !== !!cb.shadowOf(element)) {
+    } else if (isOtherHost(info)) {
       resort(info);
       changed = true;
     }

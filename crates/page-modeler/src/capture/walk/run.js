@@ -184,6 +184,8 @@ const consider = (run, info, cssShifted) => {
     owner: info.parent ? info.parent.within : -1,
     inView: false,
     cover: undefined,
+    /** What stands at the middle of the part in view. */
+    hit: null,
     scroller: stand === element ? (info.parent?.scroller ?? "") : scrollerOf(stand),
     destination: undefined,
   };
@@ -193,7 +195,7 @@ const consider = (run, info, cssShifted) => {
     const shown = cb.intersect(cb.clippedBox(stand), view);
     if (shown.width > 0 && shown.height > 0) {
       entry.inView = true;
-      entry.cover = occlusionOf(element, stand, shown);
+      ({ cover: entry.cover, hit: entry.hit } = occlusionOf(element, stand, shown));
     }
   }
   if (!entry.inView && run.modal && !cb.contains(run.modal, element))

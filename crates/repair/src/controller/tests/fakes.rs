@@ -80,6 +80,8 @@ pub(super) struct Shop {
     pub(super) asked: Vec<RequestSummary>,
     pub(super) questions: Vec<ConfirmRequest>,
     pub(super) answers: VecDeque<ConfirmReply>,
+    /// Whether the page is as it was when it was looked at.
+    pub(super) is_unchanged: bool,
     /// The log fails from this many lines on.
     pub(super) log_breaks_at: Option<usize>,
     /// The next step waits whether its conditions last.
@@ -126,6 +128,7 @@ impl Trial {
             asked: Vec::new(),
             questions: Vec::new(),
             answers: VecDeque::new(),
+            is_unchanged: false,
             log_breaks_at: None,
             settles: false,
             hangs: false,
@@ -202,6 +205,16 @@ impl Trial {
         }
         reports.push(controller.end(open).await);
         (reports, shop)
+    }
+
+    /// What an open run does for a click after it was looked at.
+    pub(super) async fn click_after_a_look(self) -> Vec<String> {
+        let (mut controller, request, shop) = self.controller(Work::Session);
+        let mut open = controller.begin(request).await.unwrap();
+        controller.look(&mut open, Scope::Full).await.unwrap();
+        let before = lock(&shop).trace.len();
+        controller.go_on(&mut open, Work::Plan(Box::new(draft(json!([click(1)]), Author::Operator)))).await;
+        lock(&shop).trace.split_off(before)
     }
 
     pub(super) async fn work(self, work: Work) -> (RunReport, Arc<Mutex<Shop>>) {
@@ -329,6 +342,10 @@ impl PageModeler for Fake {
         let mut shop = lock(&self.0);
         shop.trace.push(format!("observe {scope:?}").to_lowercase());
         if shop.unseen.is_some() { Err(Broken) } else { Ok(shop.observation(scope)) }
+    }
+
+    async fn is_unchanged(&mut self, _: &Observation, _: Deadline) -> Result<bool, Broken> {
+        Ok(lock(&self.0).is_unchanged)
     }
 
     async fn prepare(&mut self, _: &PageId, scope: Scope, _: Deadline) -> Result<(), Broken> {

@@ -525,6 +525,17 @@ async fn an_open_run_has_one_log_and_numbers_its_steps_over_all_pieces() {
 }
 
 #[tokio::test]
+async fn a_page_that_was_looked_at_is_looked_at_again_only_if_it_changed() {
+    for (is_unchanged, looks) in [(true, 0), (false, 1)] {
+        let fake = Fake::new(&[SAVE, BACK]);
+        fake.shop().is_unchanged = is_unchanged;
+        let trace = fake.click_after_a_look().await;
+        assert_eq!(trace.iter().filter(|line| line.starts_with("observe")).count(), looks, "{trace:?}");
+        assert!(trace.contains(&"act click c1".to_owned()), "{trace:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_interrupt_ends_a_piece_of_an_open_run_and_not_the_run() {
     let interrupt = Interrupt::default();
     interrupt.trigger();
