@@ -33,7 +33,11 @@ struct KeptField {
 
 /// Present values of a ledger's fields, by field. Fields of documents that do not answer are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Readings(HashMap<NodeKey, Reading>);
+pub(crate) struct Readings {
+    values: HashMap<NodeKey, Reading>,
+    /// The field that has the focus.
+    focused: Option<NodeKey>,
+}
 
 impl Readings {
     /// One question for each document. Entries of documents that are gone are dropped.
@@ -46,7 +50,7 @@ impl Readings {
         for key in ledger.fields().filter(|key| is_of_tab(key)) {
             wanted.entry((key.frame.clone(), key.document.clone())).or_default().push(key.clone());
         }
-        let mut readings = HashMap::new();
+        let mut readings = Self::default();
         for keys in wanted.into_values() {
             let Some(first) = keys.first() else { continue };
             let Ok(world) = probe.world_of(first, until).await else { continue };
@@ -58,21 +62,26 @@ impl Readings {
                 let digest = probe.digest_key();
                 let reading =
                     holding.value.map_or(Reading::Gone, |value| Reading::Holds(fact(value, holding.sensitive, digest)));
-                readings.insert(key.clone(), reading);
+                readings.values.insert(key.clone(), reading);
+                if holding.focused {
+                    readings.focused = Some(key.clone());
+                }
             }
         }
-        Self(readings)
+        readings
     }
 
     /// Returns the loss of an entered value, in the words and with the repair of a failure; `None` if all values are
     /// still there.
     pub(crate) fn lost(&self, ledger: &Ledger, replaced: Option<&NodeKey>) -> Option<StepFailure> {
-        let loss = ledger.lost(&|key| self.0.get(key).cloned(), replaced)?;
+        let loss = ledger.lost(&|key| self.values.get(key).cloned(), replaced)?;
         Some(failure_of(Stage::Precondition, loss))
     }
 
-    fn pressed(&self, ledger: &mut Ledger) {
-        ledger.pressed(&|key| self.0.get(key).cloned());
+    /// After `action`, which presses. Tab only leaves a field; one that keeps the focus is put to another use.
+    fn pressed(&self, ledger: &mut Ledger, action: &Action) {
+        let leaves = matches!(action, Action::Press(press) if matches!(press.keys.as_str(), "Tab" | "Shift+Tab"));
+        ledger.pressed(&|key| self.values.get(key).cloned(), &|key| leaves && self.focused.as_ref() != Some(key));
     }
 }
 
@@ -115,6 +124,11 @@ impl StepRun<'_> {
         if !changes || self.looking.watching().is_some() || self.step.author() == Author::Controller {
             return Ok(());
         }
+        self.holds_all(field).await
+    }
+
+    /// What was entered earlier is there now.
+    pub(crate) async fn holds_all(&mut self, field: Option<&NodeKey>) -> Part<()> {
         let readings = self.readings().await?;
         let replaces = matches!(
             self.step.action(),
@@ -122,7 +136,7 @@ impl StepRun<'_> {
         );
         match readings.lost(self.ledger, field.filter(|_| replaces)) {
             Some(failure) => Err(failure.into()),
-            None if !readings.0.is_empty() => self.let_save().await,
+            None if !readings.values.is_empty() => self.let_save().await,
             None => Ok(()),
         }
     }
@@ -197,7 +211,7 @@ impl StepRun<'_> {
             || matches!(action, Action::Evaluate(_));
         if presses(&action) && is_answered {
             let readings = self.readings().await?;
-            readings.pressed(self.ledger);
+            readings.pressed(self.ledger, &action);
         }
         let Some(main) = self.main.as_ref().map(|main| main.key.clone()) else { return Ok(()) };
         let enters = matches!(

@@ -206,6 +206,8 @@ pub(crate) struct KeptNow {
     pub(crate) id: u64,
     pub(crate) value: Option<String>,
     pub(crate) sensitive: bool,
+    /// It has the focus.
+    pub(crate) focused: bool,
 }
 
 impl Block {
@@ -406,6 +408,8 @@ pub(crate) struct Holding {
     pub(crate) joined: String,
     /// The page itself did with the last key what the browser would have done.
     pub(crate) is_keyed: bool,
+    /// It has the focus.
+    pub(crate) has_focus: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -492,9 +496,18 @@ pub(crate) enum ListKind {
     None,
 }
 
+/// An option that was chosen, as its control shows it: with a button that takes it out again.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ListedTag {
+    /// The button.
+    pub(crate) id: u64,
+    pub(crate) label: String,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) rows: Vec<ListedOption>,
+    pub(crate) tags: Vec<ListedTag>,
     pub(crate) expanded: bool,
     /// The rows are in the list that it is, that it names, or that it was chosen from.
     pub(crate) known: bool,

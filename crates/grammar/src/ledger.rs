@@ -92,12 +92,15 @@ impl Ledger {
     }
 
     /// After a press: what it used up, or changed, is its own doing. A field that suggests keeps its entry unless what it
-    /// holds now continues that: text that was dropped or taken for something else is no choice.
-    pub fn pressed(&mut self, read: &dyn Fn(&NodeKey) -> Option<Reading>) {
+    /// holds now continues that: text that was dropped or taken for something else is no choice. Neither is what becomes of
+    /// a field that the press only left.
+    pub fn pressed(&mut self, read: &dyn Fn(&NodeKey) -> Option<Reading>, is_left: &dyn Fn(&NodeKey) -> bool) {
         self.held.retain_mut(|held| match read(&held.field) {
             None => true,
             Some(Reading::Gone) => false,
-            Some(Reading::Holds(now)) if held.suggests && !continues(&held.value, &now) => true,
+            Some(Reading::Holds(now)) if (held.suggests || is_left(&held.field)) && !continues(&held.value, &now) => {
+                true
+            }
             Some(Reading::Holds(now)) => {
                 let is_empty = now.clear().is_some_and(str::is_empty);
                 if held.value != now {
@@ -232,24 +235,29 @@ mod tests {
     #[test]
     fn a_press_uses_up_what_was_entered() {
         let mut ledger = ledger("hello", false);
-        ledger.pressed(&reading(""));
+        ledger.pressed(&reading(""), &|_| false);
         assert_eq!(ledger.fields().count(), 0, "a chat has sent it");
         let mut ledger = self::ledger("1", false);
-        ledger.pressed(&reading("2"));
+        ledger.pressed(&reading("2"), &|_| false);
         assert_eq!(ledger.lost(&reading("2"), None), None, "a button has counted on");
         assert!(ledger.lost(&reading("1"), None).is_some());
+        let mut ledger = self::ledger("Paris", false);
+        ledger.pressed(&reading(""), &|_| true);
+        assert!(ledger.lost(&reading(""), None).is_some(), "the focus has left it, which takes nothing");
+        ledger.pressed(&reading("Paris, France"), &|_| true);
+        assert_eq!(ledger.lost(&reading("Paris, France"), None), None, "it was completed");
     }
 
     #[test]
     fn of_a_field_that_suggests_only_what_continues_the_text_is_a_choice() {
         let mut ledger = ledger("Paris", true);
-        ledger.pressed(&reading("Paris, France"));
+        ledger.pressed(&reading("Paris, France"), &|_| false);
         assert_eq!(ledger.lost(&reading("Paris, France"), None), None);
         let mut ledger = self::ledger("Paris", true);
-        ledger.pressed(&reading("Parana, Brazil"));
+        ledger.pressed(&reading("Parana, Brazil"), &|_| false);
         assert!(ledger.lost(&reading("Parana, Brazil"), None).is_some());
         let mut ledger = self::ledger("Paris", true);
-        ledger.pressed(&reading(""));
+        ledger.pressed(&reading(""), &|_| false);
         assert!(ledger.lost(&reading(""), None).is_some(), "it was dropped");
     }
 

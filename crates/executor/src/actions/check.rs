@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::actions::ActResult;
 use crate::run::StepRun;
 use crate::script::Need;
-use crate::stop::Part;
+use crate::stop::{Part, Stop};
 
 /// How long what is partly on has to show where a click led.
 const DECIDES: Duration = Duration::from_millis(300);
@@ -28,6 +28,7 @@ struct CheckState {
 impl StepRun<'_> {
     /// Brings the target into the wanted state with one click, unless it is in it already.
     pub(crate) async fn set_checked(&mut self, action: &SetChecked, wanted: Toggle) -> Part<ActResult> {
+        let mut is_redrawn = false;
         loop {
             let by = self.ready_by();
             let (main, world, field) = self.main_field(by).await?;
@@ -49,7 +50,15 @@ impl StepRun<'_> {
             match self.ready(&part, need, by).await {
                 Ok(ready) if action.dry_run == Some(true) => return Ok(ActResult::nothing(ready.target())),
                 Ok(ready) => {
-                    let acted = self.click_once(&ready).await?;
+                    let acted = match self.click_redrawn(&ready).await? {
+                        Err(_) if !is_redrawn => {
+                            is_redrawn = true;
+                            self.holds_all(None).await?;
+                            self.main = None;
+                            continue;
+                        }
+                        acted => acted.map_err(Stop::Failed)?,
+                    };
                     // What is partly on may go either way; another click takes it back.
                     if seen != Toggle::Mixed || !self.went_astray(&world, field.id, wanted).await? {
                         return Ok(acted);

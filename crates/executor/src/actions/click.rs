@@ -14,7 +14,7 @@ use crate::hit_target::{Arrival, Gesture};
 use crate::input::devices::SentGesture;
 use crate::input::mouse::modifier_bits;
 use crate::run::StepRun;
-use crate::script::{Expected, Need};
+use crate::script::{BlockReason, Expected, Need};
 use crate::stop::{Part, Stop, call_stop};
 
 /// How often a click is sent that the guard stops as a whole, because the target moved.
@@ -32,6 +32,8 @@ enum Landed {
     Nowhere(Box<StepFailure>),
     /// All of it was stopped, as for `Nowhere`, because the page put another control in the target's place.
     Swapped(Box<StepFailure>),
+    /// The page answered the press by drawing the target anew, and nothing else: the rest was stopped.
+    Redrawn(Box<StepFailure>),
 }
 
 /// How a click is made.
@@ -77,7 +79,7 @@ impl StepRun<'_> {
         let count = action.count.map_or(1, cuebook_grammar::wire::ClickCount::get);
         let modifiers = modifier_bits(action.modifiers.as_deref().unwrap_or_default());
         let mut missed: Option<Box<StepFailure>> = None;
-        let (mut moved, mut rendered) = (0, 0);
+        let (mut moved, mut rendered, mut redrawn) = (0, 0, 0);
         let rendered_by = self.ready_by();
         loop {
             let failure = match self.ready_main(need).await {
@@ -95,6 +97,14 @@ impl StepRun<'_> {
                         Landed::There(acted) => return Ok(acted),
                         Landed::Nowhere(failure) => failure,
                         Landed::Swapped(failure) => return Err(Stop::Failed(failure)),
+                        Landed::Redrawn(failure) if redrawn > 0 => return Err(Stop::Failed(failure)),
+                        Landed::Redrawn(failure) => {
+                            redrawn += 1;
+                            self.holds_all(None).await?;
+                            self.main = None;
+                            missed = Some(failure);
+                            continue;
+                        }
                     }
                 }
             };
@@ -120,6 +130,16 @@ impl StepRun<'_> {
         self.click_as(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await
     }
 
+    /// Like `click_once`; the failure of a press that the page answered by drawing the target anew, and nothing else, is left
+    /// to the caller.
+    pub(crate) async fn click_redrawn(&mut self, ready: &Ready) -> Part<Result<ActResult, Box<StepFailure>>> {
+        match self.try_click(ready, &How::new(MouseButton::Left, 1, 0, &ready.target().facts.tag)).await? {
+            Landed::There(acted) => Ok(Ok(acted)),
+            Landed::Redrawn(failure) => Ok(Err(failure)),
+            Landed::Nowhere(failure) | Landed::Swapped(failure) => Err(Stop::Failed(failure)),
+        }
+    }
+
     /// Like `click_once`, for elements that act on the press.
     pub(crate) async fn press_once(&mut self, ready: &Ready) -> Part<ActResult> {
         let expects = Expected { types: &["mousedown"], count: 1 };
@@ -129,7 +149,9 @@ impl StepRun<'_> {
     async fn click_as(&mut self, ready: &Ready, how: &How) -> Part<ActResult> {
         match self.try_click(ready, how).await? {
             Landed::There(acted) => Ok(acted),
-            Landed::Nowhere(failure) | Landed::Swapped(failure) => Err(Stop::Failed(failure)),
+            Landed::Nowhere(failure) | Landed::Swapped(failure) | Landed::Redrawn(failure) => {
+                Err(Stop::Failed(failure))
+            }
         }
     }
 
@@ -150,9 +172,14 @@ impl StepRun<'_> {
         let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
+        let is_redrawn = report
+            .as_ref()
+            .and_then(|report| report.blocked.as_ref())
+            .is_some_and(|block| block.reason == BlockReason::Redrawn);
         let sealed = match self.arrived(report.as_ref(), began) {
             Err(Stop::Failed(failure)) if is_untouched && is_swapped => return Ok(Landed::Swapped(failure)),
             Err(Stop::Failed(failure)) if is_untouched => return Ok(Landed::Nowhere(failure)),
+            Err(Stop::Failed(failure)) if is_redrawn && how.count == 1 => return Ok(Landed::Redrawn(failure)),
             sealed => sealed?,
         };
         answered.map_err(|error| call_stop(error, Stage::Act))?;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cuebook_cdp::{CallError, FrameId};
-use cuebook_grammar::action::TypeText;
+use cuebook_grammar::action::{Action, TypeText};
 use cuebook_grammar::deadline::Deadline;
 use cuebook_grammar::entry::is_same_entry;
 use cuebook_grammar::id::{CredentialRef, NodeKey, TargetRef};
@@ -75,8 +75,50 @@ impl StepRun<'_> {
             self.seen.gathered.learn_secret(&Secret::new(expected.as_str()));
         }
         let typed = self.enter(entry, &sent, text, focused.caret.as_ref(), delay).await;
-        let acted = self.end_entry(entry, sent, typed).await?;
+        let acted = match self.end_entry(entry, sent, typed).await {
+            // The field itself has gone, and is no other now. A secret is bound to the one that it was resolved for.
+            Err(Stop::Failed(failure))
+                if failure.cause == Cause::TargetStale
+                    && failure.facts.seen.is_none()
+                    && matches!(self.step.action(), Action::Type(typed) if typed.credential_ref.is_none())
+                    && !entry.field.sensitive =>
+            {
+                return Box::pin(self.type_on(entry, failure, focused.caret.as_ref(), text, delay)).await;
+            }
+            acted => acted?,
+        };
         self.holds(entry, acted, expected, text).await
+    }
+
+    /// Types the rest into the field that the page drew in place of the one that took the beginning, as it does that draws
+    /// its form anew with each key; else `failure`.
+    async fn type_on(
+        &mut self,
+        former: &Entry,
+        failure: Box<StepFailure>,
+        caret: Option<&Caret>,
+        text: &str,
+        delay: Option<Duration>,
+    ) -> Part<ActResult> {
+        let Some(caret) = caret.filter(|caret| caret.is_plain) else { return Err(Stop::Failed(failure)) };
+        self.main = None;
+        let entry = match self.entry(false).await {
+            Err(Stop::Failed(_)) => return Err(Stop::Failed(failure)),
+            entry => entry?,
+        };
+        let args = [entry.field.id.into()];
+        let held = self.ask(&entry.ready.world, "(cb, id) => cb.act.entered(id)", &args, Stage::Act).await;
+        let held: Option<Holding> = unless_gone(held)?.flatten();
+        let is_of_document = entry.key().document == former.key().document;
+        let Some(held) = held.filter(|held| held.has_focus && is_of_document) else {
+            return Err(Stop::Failed(failure));
+        };
+        let is_held = |begun: &str| caret.with(begun).to_lowercase() == held.value.to_lowercase();
+        let rest = text.char_indices().skip(1).map(|(at, _)| text.split_at(at)).find(|(begun, _)| is_held(begun));
+        match rest {
+            Some((_, rest)) => self.type_after(&entry, rest, delay).await,
+            None => Err(Stop::Failed(failure)),
+        }
     }
 
     /// Completes `acted` with the value that the default condition expects in the field. If a text goes on in the boxes

@@ -16,7 +16,7 @@ use crate::actions::enter_text::unless_gone;
 use crate::actions::select::in_words;
 use crate::retry::Tries;
 use crate::run::{Resolved, StepRun};
-use crate::script::{ListKind, Listed, ListedOption, Need};
+use crate::script::{ListKind, Listed, ListedOption, ListedTag, Need};
 use crate::stage::Target;
 use crate::stop::{Part, Stop};
 
@@ -148,7 +148,17 @@ impl StepRun<'_> {
                 let is_chosen = row.chosen || (several && row.selected);
                 listed.known && is_chosen && !row.disabled && !is_wanted(row) && !pressed.contains(&row.label)
             };
-            let Some(other) = rows.iter().find(is_other) else { break };
+            let Some(other) = rows.iter().find(is_other) else {
+                let is_other = |tag: &&ListedTag| !choices.iter().any(|choice| means(choice, &tag.label));
+                let Some(tag) = listed.tags.iter().find(is_other).filter(|tag| !pressed.contains(&tag.label)) else {
+                    break;
+                };
+                let ready =
+                    self.ready(&main.part(|main| main.at(tag.id)), Need::pointer(None), self.ready_by()).await?;
+                self.click_once(&ready).await?;
+                pressed.push(tag.label.clone());
+                continue;
+            };
             match self.press_option(&main.part(|main| main.at(other.id))).await {
                 // The list was drawn anew meanwhile.
                 Err(Stop::Failed(failure)) if failure.cause == Cause::TargetStale => {
@@ -203,6 +213,9 @@ impl StepRun<'_> {
                 search.opened = Some(Instant::now());
                 by = self.ready_by();
                 continue;
+            }
+            if listed.tags.iter().any(|tag| means(choice, &tag.label)) {
+                return Ok(ActResult::nothing(&main));
             }
             if let Some(option) = find(&listed.rows, choice) {
                 if option.disabled {
@@ -288,6 +301,11 @@ fn labels(rows: &[ListedOption]) -> Vec<String> {
 /// A label without the symbols around it, such as the tick of an option that is chosen.
 fn without_marks(label: &str) -> &str {
     label.trim_matches(|c: char| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()))
+}
+
+/// Returns `true` if a choice names an option by this label alone.
+fn means(choice: &OptionChoice, label: &str) -> bool {
+    choice.means(usize::MAX, None, label)
 }
 
 fn find<'a>(rows: &'a [ListedOption], choice: &OptionChoice) -> Option<&'a ListedOption> {

@@ -2,7 +2,8 @@
 // Focus, selection and what cannot be typed: dates, colours, native selects.
 import * as cb from "cuebook:core";
 import {
-  act, areaValue, bodyOf, dispatch, focusOf, getter, inputType, inputValue, method, rootElement,
+  act, areaValue, bodyOf, dispatch, focusOf, getter, inputType, inputValue, method, rootElement, selectionEnd,
+  selectionStart,
 } from "./reads.js";
 import {
   activeElement, closestInteractive, describe, editable, element, fieldOf, frame, later, originOf, reaches,
@@ -91,7 +92,9 @@ const heldBy = (field) => cb.valueOf(field) ?? textIn(field);
 act.entered = (id) => {
   const field = element(id);
   const joined = () => cb.boxesFrom(field).map(heldBy).join("");
-  return field && { value: heldBy(field), joined: joined(), isKeyed: isLastKeyHandled() };
+  if (!field) return null;
+  const hasFocus = activeElement() === field;
+  return { value: heldBy(field), joined: joined(), isKeyed: isLastKeyHandled(), hasFocus };
 };
 /** How long a page may take to have a field accept text once it has the focus, in milliseconds. */
 const UNLOCKED = 200;
@@ -115,8 +118,6 @@ act.checkedOf = (id) => {
   const seen = checked ?? pressed ?? (["option", "treeitem"].includes(cb.roleOf(target)) ? "false" : null);
   return seen && { seen, native: target instanceof HTMLInputElement && inputType(target) === "radio" };
 };
-const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
-const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
 const areaStart = getter(HTMLTextAreaElement.prototype, "selectionStart");
 const areaEnd = getter(HTMLTextAreaElement.prototype, "selectionEnd");
 const holdsNode = method(Node.prototype, "contains");
@@ -133,6 +134,15 @@ const hasSelection = (into) => {
     holdsNode(into, selection.anchorNode) &&
     holdsNode(into, selection.focusNode)
   );
+};
+/** Whether the caret is in an editor already, and no text is behind it: it may be on a line that was just begun. */
+const isAtLastText = (into) => {
+  const selection = getSelection();
+  if (!editable(into) || !selection?.isCollapsed || !holdsNode(into, selection.anchorNode)) return false;
+  const behind = cb.newRange(document);
+  behind.selectNodeContents(into);
+  behind.setStart(selection.anchorNode, selection.anchorOffset);
+  return !/[^\s\u200b\ufeff]/.test(String(behind));
 };
 /** The rest of a mask that is not filled: blanks, and what stands between them. */
 const MASK = /_[_\s./:()-]*$/;
@@ -165,7 +175,7 @@ const giveFocus = (id, caret, isFresh) => {
   let atEnd = true;
   const into = focused && active instanceof HTMLElement ? active : field;
   try {
-    if (caret === "end" && !isFresh && had === active && hasSelection(into)) {
+    if (caret === "end" && !isFresh && had === active && (hasSelection(into) || isAtLastText(into))) {
       atEnd = true;
     } else if (caret === "end") {
       const end = endOf(textIn(into));

@@ -371,10 +371,20 @@ const isRedrawn = (origin) => {
   const called = gesture.meaning?.called ?? null;
   if (!gesture.seen.length || gesture.isTaken) return false;
   if (called === null) return gesture.isLeaving && isRewritten(origin);
-  const isTwin = (found) => cb.roleOf(found) === gesture.targetRole && meaningOf(found).called === called;
+  const isTwin = (found) =>
+    cb.roleOf(found) === gesture.targetRole &&
+    meaningOf(found).called === called &&
+    statesKey(found) === gesture.targetStates;
   // What was put in at this moment may not be hit yet.
-  const there = [closestInteractive(origin), ...Array.from(queryWithin(origin, INTERACTIVE)).slice(0, 20)];
+  const label = labelAround(origin);
+  const around = [origin, closestInteractive(origin), label && controlOf(label)];
+  const there = [...around, ...Array.from(queryWithin(origin, CALLED)).slice(0, 20)];
   return there.some((found) => found && isTwin(found)) && (gesture.isLeaving || !watching?.hasEffectElsewhere());
+};
+/** What of a control a press may turn. */
+const statesKey = (found) => {
+  const { checked, pressed, expanded, selected } = cb.statesOf(found);
+  return JSON.stringify([checked, pressed, expanded, selected]);
 };
 /** Whether what lies at a place says what the target, which is no control, said there. */
 const isRewritten = (origin) => {
@@ -491,6 +501,13 @@ const isSortedIn = (end, origin) => {
   let there = origin;
   while (cb.parentOf(there) && cb.parentOf(there) !== list) there = cb.parentOf(there);
   return there === dragged || (kinds.includes(kindOfEntry(there)) && sameWords(cb.textOf(there), text));
+};
+/** Whether a drag ends where its end was, in what holds that: the page has the pointer pass over all its entries. */
+const isMutedIn = (end, origin, { clientX: x, clientY: y }) => {
+  if (cb.styleOf(end).pointerEvents !== "none" || !cb.contains(origin, end)) return false;
+  if (matches(origin, "html, body")) return false;
+  const { box } = gesture.endSeen ?? {};
+  return !!box && x >= box.x && y >= box.y && x <= box.x + box.width && y <= box.y + box.height;
 };
 /** Where a drag ends: once the page has drawn that anew, what says what it said, or has its place without a word. */
 const endUnder = (event) => {
@@ -616,7 +633,8 @@ const handle = (event) => {
     if (event.type === "drop" || target === gesture.end)
       return (
         reaches(target, origin) ||
-        (target === gesture.end && (isCarriedTo(target, origin, event) || isSortedIn(target, origin)))
+        (target === gesture.end &&
+          (isCarriedTo(target, origin, event) || isSortedIn(target, origin) || isMutedIn(target, origin, event)))
       );
     if (!receives(target, origin) || (gesture.ends && draggableWithin(target, origin))) return false;
     // What came under the pointer since may do something else, if it looks like it.
@@ -687,6 +705,7 @@ export const openGesture = (spec) => {
     // By place, without a target.
     under: new Map(),
     targetRole: target ? cb.roleOf(target) : null,
+    targetStates: target ? statesKey(target) : null,
     inner: target && spec.kind === "mouse" ? new WeakSet(innerOf(target).filter((one) => cb.isVisible(one))) : null,
     // The field within a target that has the focus takes its keys; a field of its own right takes them itself.
     holder: spec.kind === "keys" && !(target && matches(target, EDITABLE)) ? activeElement() : null,
@@ -745,11 +764,15 @@ const isUnchanged = () => {
   const { target, seen } = gesture;
   return !!target && !seen.length && isConnected(target) && !changeOf(target) && !changedMeaning();
 };
+/** Whether a drag was released, and no further event comes: the page took that away, or wants no mouse events. */
+const isReleased = () => {
+  const { releasedOn, blocked, seen } = gesture;
+  return !!releasedOn && !blocked && (!isConnected(releasedOn) || !seen.includes("mousedown"));
+};
 export const reportGesture = () =>
   gesture
     ? {
-        // The page took what it was released on away: no further event comes.
-        done: gesture.done || (!!gesture.releasedOn && !gesture.blocked && !isConnected(gesture.releasedOn)),
+        done: gesture.done || isReleased(),
         same: isUnchanged(),
         blocked: gesture.blocked,
         seen: gesture.seen.slice(-50),

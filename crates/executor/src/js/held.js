@@ -1,7 +1,9 @@
 // @ts-check
 // What a run entered here, and whether it is still there.
 import * as cb from "cuebook:core";
-import { act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement } from "./reads.js";
+import {
+  act, attr, blurOf, isConnected, matches, method, queryWithin, rootElement, selectionEnd, selectionStart,
+} from "./reads.js";
 import {
   activeElement, closestInteractive, describe, element, fieldOf, frame, later, openedBy, originOf,
 } from "./common.js";
@@ -75,15 +77,24 @@ let entering = { field: 0, around: "" };
 export const noteAround = (field) => {
   entering = { field: cb.idOf(field), around: lettersAround(field) };
 };
+/** Whether the page has completed what was typed, with the rest selected for the next key to replace. */
+const isCompleted = (field, value, wanted) =>
+  field instanceof HTMLInputElement &&
+  activeElement() === field &&
+  value.length > wanted.length &&
+  value.toLowerCase().startsWith(wanted.toLowerCase()) &&
+  selectionStart(field) === wanted.length &&
+  selectionEnd(field) === value.length;
 /**
- * What is left in a field of the text that was to be its value, if it has passed on the beginning of that, such as the
- * first of several tags; null if it has not.
+ * What a field holds instead of the text that was to be its value: the rest, if it has passed on the beginning, such as
+ * the first of several tags, or all that the page completed it to; null if neither is so.
  */
 act.leftOf = (id, wanted) => {
   const field = element(id);
   const value = field && entering.field === id ? cb.valueOf(field) : undefined;
   if (value === undefined) return null;
   noteEntered(field);
+  if (isCompleted(field, value, wanted)) return value;
   const [whole, rest] = [lettersOf(wanted), lettersOf(value)];
   const passed = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : "";
   return passed && lettersAround(field).split(passed).length > entering.around.split(passed).length ? value : null;
@@ -104,11 +115,20 @@ act.holdings = (ids) =>
     const field = isOwn ? own : twin && !kept.has(cb.idOf(twin)) ? twin : null;
     const value = field ? heldIn(field) : null;
     const isGone = value === null || isPassedOn(field, value);
-    return { id, value: isGone ? null : cb.cut(value, 20000), sensitive: !!field && cb.isSensitive(field) };
+    return {
+      id,
+      value: isGone ? null : cb.cut(value, 20000),
+      sensitive: !!field && cb.isSensitive(field),
+      focused: !!field && activeElement() === field,
+    };
   });
 
-/** What had the focus as the gesture began, what it held, and what is pressed. */
-let [focused, held, pressed] = [null, null, null];
+/** What had the focus as the gesture began, what it held, what is pressed, and whether that was in something busy. */
+let [focused, held, pressed, wasBusy] = [null, null, null, false];
+const isBusy = (inner) => {
+  for (let up = inner; up; up = cb.composedParentOf(up)) if (attr(up, "aria-busy") === "true") return true;
+  return false;
+};
 /** What fields hold now that were kept, and that which had the focus, as a key to compare. */
 export const heldNow = () =>
   JSON.stringify([
@@ -132,6 +152,7 @@ export const beginLeaving = (target) => {
   focused = activeElement();
   held = focused && heldIn(focused);
   pressed = target;
+  wasBusy = isBusy(target);
 };
 /** A date in digits without the zeros that fill its parts; null for any other text. */
 const dateIn = (text) =>
@@ -151,17 +172,28 @@ const isWrittenOut = (text, now) => {
   for (const letter of lettersOf(now)) if (letter === wanted[at]) at++;
   return at === wanted.length;
 };
+const PRESSED_ALONE =
+  "button, a[href], input, select, textarea, label, [role=button], [role=link], [role=checkbox], [role=switch]";
+/** Whether what is pressed may be an entry of the list of a field: it is no control, lies in a layer or beside it. */
+const mayBeListed = (field) => {
+  if (!pressed || !matches(pressed, PRESSED_ALONE)) return true;
+  if ([cb.displayOf(field), ...openedBy(field)].some((one) => cb.contains(one, pressed))) return true;
+  for (let up = pressed; up && !cb.contains(up, field); up = cb.composedParentOf(up))
+    if (["absolute", "fixed"].includes(cb.styleOf(up).position)) return true;
+  return false;
+};
 /**
  * A kept field whose value the page dropped or replaced as the focus left it, since the gesture began; null if there is
- * none. A field for choosing waits for what is pressed next.
+ * none. A field for choosing waits for what is pressed next, unless that is none of its choices.
  */
 export const lostSince = () => {
   for (const [id, value] of left) {
     const field = element(id);
-    if (!field || BOXES.has(cb.roleOf(field)) || cb.roleOf(field) === "combobox") continue;
+    if (!field || BOXES.has(cb.roleOf(field))) continue;
+    if (cb.roleOf(field) === "combobox" && mayBeListed(field)) continue;
     const now = heldIn(field);
     if (value !== null && now !== null && !isWrittenOut(value, now) && !isPassedOn(field, now))
-      return { id, value: cb.cut(now, 20000), sensitive: cb.isSensitive(field) };
+      return { id, value: cb.cut(now, 20000), sensitive: cb.isSensitive(field), focused: false };
   }
   return null;
 };
@@ -175,8 +207,8 @@ act.leave = async () => {
 };
 
 /**
- * Waits, at most `budget` milliseconds, while what was pressed last says that it is at work: it is off, and its words
- * end in dots or it is busy.
+ * Waits, at most `budget` milliseconds, while what was pressed last says that it is at work: it, or what it is in, is
+ * busy since, or it is off and its words end in dots.
  */
 act.worked = async (budget) => {
   const until = performance.now() + budget;
@@ -184,8 +216,8 @@ act.worked = async (budget) => {
   const isAtWork = () =>
     !!control &&
     isConnected(control) &&
-    !!cb.statesOf(control).disabled &&
-    (attr(control, "aria-busy") === "true" || /(?:…|\.\.\.)$/.test(cb.nameOf(control)));
+    ((!wasBusy && isBusy(control)) ||
+      (!!cb.statesOf(control).disabled && /(?:…|\.\.\.)$/.test(cb.nameOf(control))));
   while (isAtWork() && performance.now() < until) await later(40);
   return true;
 };

@@ -98,6 +98,22 @@ const choicesOf = (target, before, scope = scopeOf(target, [])) => {
   });
   return found;
 };
+const isEntry = (inner) => {
+  for (let up = inner; up; up = cb.composedParentOf(up))
+    if (matches(up, "li, tr, [role=listitem], [role=row]")) return true;
+  return false;
+};
+const TAKES_OUT = /^(?:remove|delete|deselect|unselect)\s+(.+)$/i;
+/**
+ * The choices that a control shows in itself, each with a button that is called by it: such lists hide what is chosen.
+ * The entries of a list are things of their own.
+ */
+const tagsOf = (target) =>
+  Array.from(queryWithin(cb.displayOf(fieldOf(target)), "button, [role=button]"))
+    .slice(0, 100)
+    .filter((one) => cb.isVisible(one) && !isEntry(one))
+    .map((one) => ({ id: cb.idOf(one), label: TAKES_OUT.exec(cb.nameOf(one))?.[1] }))
+    .filter(({ label }) => label);
 /**
  * The options that can be chosen now, and what kind of control the target is. `before`: the options that were shown
  * before it was opened; `chosen`: those that were chosen since.
@@ -138,6 +154,7 @@ act.listed = (id, before, chosen) => {
   });
   return {
     rows: list ? Array.from(dataOptions(list)).slice(0, 1000).map(data) : choicesOf(target, before, scope).map(row),
+    tags: isListBox(target) ? [] : tagsOf(target),
     known: scope !== null,
     expanded: cb.statesOf(cb.comboOf(target)).expanded === true,
     kind: list

@@ -21,6 +21,8 @@ export const nodeType = getter(Node.prototype, "nodeType");
 export const isConnected = getter(Node.prototype, "isConnected");
 export const childNodes = getter(Node.prototype, "childNodes");
 export const tagOf = getter(Element.prototype, "localName");
+export const selectionStart = getter(HTMLInputElement.prototype, "selectionStart");
+export const selectionEnd = getter(HTMLInputElement.prototype, "selectionEnd");
 export const controlOf = getter(HTMLLabelElement.prototype, "control");
 // A form or image that is called `title` or `body` stands in for the document's own property.
 export const activeInDocument = getter(Document.prototype, "activeElement");

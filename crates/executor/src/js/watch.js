@@ -73,13 +73,29 @@ const drawnAgain = (question) => {
   question.twin = findAbout(former, role, about);
   return question.twin ? element(question.twin) : null;
 };
+/** @param {any} facts */
+const keyOfHeld = ({ role, name, tag, value, selectedValues, states }) =>
+  JSON.stringify([role, name, tag, value, selectedValues, { ...states, focused: undefined }]);
+/** The only element that a locator finds in place of what is gone, if that is called and holds what it held last. */
+const drawnLike = ({ filter, ask, held }) => {
+  if (!filter || held === undefined) return null;
+  try {
+    const { elements } = follow(filter, ask);
+    const facts = elements.length === 1 ? cb.factsOf(elements[0], ask) : null;
+    return facts && keyOfHeld(facts) === held ? facts : null;
+  } catch {
+    return null;
+  }
+};
 const sampleTargets = (watch) => {
   const targets = {};
   for (const question of watch.targets) {
     const { ref, id, filter, ask } = question;
     if (id !== undefined) {
       const found = element(id) ?? drawnAgain(question);
-      targets[ref] = { rows: found ? [{ facts: cb.factsOf(found, ask) }] : [] };
+      const facts = found ? cb.factsOf(found, ask) : drawnLike(question);
+      if (found) question.held = keyOfHeld(facts);
+      targets[ref] = { rows: facts ? [{ facts }] : [] };
     } else if (filter) {
       try {
         targets[ref] = follow(filter, ask).reported;
@@ -318,6 +334,10 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
     watching?.stop();
     watching = startWatch(watch);
     forgetMeanings();
+  } else if (watching && wanted?.length) {
+    // What the page drew in place of the element that was acted on first is acted on now.
+    for (const question of watching.targets)
+      if (question.filter && question.id !== undefined && !element(question.id)) question.id = wanted[0].id;
   }
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);

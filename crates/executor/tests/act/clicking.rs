@@ -174,7 +174,7 @@ async fn what_a_focus_brings_over_its_field_is_no_cover() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_drawn_anew_as_the_focus_leaves_a_field_was_not_clicked() {
+async fn what_is_drawn_anew_without_what_was_entered_is_not_clicked() {
     let labs = Labs::open().await;
     let page = |more: &str| {
         format!(
@@ -187,7 +187,7 @@ async fn a_target_that_is_drawn_anew_as_the_focus_leaves_a_field_was_not_clicked
     let mut lab = labs.lab(&[("/", &page(""))]).await;
     succeeded(lab.step(json!({"it": css_of("#it")}), typed.clone()).await);
     let failure = failed(lab.click("#go").await);
-    assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::TargetStale, true), "{}", failure.message);
+    assert_eq!((failure.cause, failure.evidence.input_sent), (Cause::InputLost, true), "{}", failure.message);
     assert_eq!(lab.eval("document.title + said.textContent").await, "Valid");
     // What is no control is known by its text.
     let cells = page("go.remove(); root.insertAdjacentHTML('beforeend', '<table><td id=go>Bert')");
@@ -259,5 +259,32 @@ async fn an_entry_that_is_taken_on_the_press_was_clicked() {
         succeeded(lab.step(it, json!({"type": "type", "targetRef": "it", "text": "Gra"})).await);
         succeeded(lab.click("#go").await);
         assert_eq!(lab.eval("it.value").await, "Graz, Austria", "{ends}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_drawn_anew_as_the_focus_leaves_a_field_is_pressed_again() {
+    let page = "<div id=root></div><script>let name = '', on = false; window.heard = []; const draw = () => { root.innerHTML = \
+        `<input id=name value=\"${name}\"><label>Accept <input type=checkbox id=box ${on ? 'checked' : ''}></label><button id=go>Go</button>`; \
+        root.querySelector('#name').onchange = (e) => { name = e.target.value; draw() }; box.onchange = () => { on = box.checked; heard.push(on) }; \
+        PRESS; go.onclick = () => heard.push('go') }; draw()</script>";
+    let labs = Labs::open().await;
+    let cases = [
+        ("click", "#box", "", json!([true])),
+        ("check", "#box", "", json!([true])),
+        ("click", "#go", "", json!(["go"])),
+    ];
+    // A press that already did something is not made again.
+    let toggles = "box.onmousedown = () => { on = !on; heard.push(on); draw() }";
+    for (verb, target, press, heard) in cases.into_iter().chain([("click", "#box", toggles, json!([true]))]) {
+        let mut lab = labs.lab(&[("/", &page.replace("PRESS", press))]).await;
+        let set = json!({"type": "setValue", "targetRef": "n", "value": "Ada"});
+        succeeded(lab.step(json!({"n": css_of("#name")}), set).await);
+        let outcome = lab.step(json!({"it": css_of(target)}), json!({"type": verb, "targetRef": "it"})).await;
+        assert_eq!(lab.eval("heard").await, heard, "{verb} {target} {press}: {outcome:?}");
+        if press.is_empty() {
+            succeeded(outcome);
+        }
+        assert_eq!(lab.eval("name").await, "Ada");
     }
 }

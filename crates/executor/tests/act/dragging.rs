@@ -269,6 +269,29 @@ async fn an_end_that_the_page_draws_anew_on_the_way_gets_the_drop() {
 }
 
 #[tokio::test]
+async fn a_drag_without_mouse_events_ends_with_the_pointer() {
+    let page = "<style>li{width:200px;height:60px;background:#ccc}</style><ul id=list><li id=card>card</li><li id=mid>mid</li><li id=zone>zone</li></ul>\
+        <script>let held = null; card.onpointerdown = (e) => { e.preventDefault(); held = card; card.setPointerCapture(e.pointerId) }; \
+        list.onpointermove = (e) => { if (!held) return; const over = [...list.children].find((one) => { const box = one.getBoundingClientRect(); \
+        return e.clientY > box.top && e.clientY < box.bottom }); if (over && over !== held) over.after(held) }; \
+        list.onpointerup = () => { held = null; document.title = [...list.children].map((one) => one.id).join() }</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("document.title").await, "mid,zone,card");
+}
+
+#[tokio::test]
+async fn a_drag_ends_at_an_entry_that_the_page_has_the_pointer_pass_over() {
+    let page = "<style>ul,li{width:200px}li{height:60px;background:#ccc}#list{min-height:200px}</style><ul><li id=card>card</li></ul>\
+        <ul id=list><li id=zone>zone</li></ul><script>let held = false; const mute = (on) => { for (const one of document.querySelectorAll('li')) \
+        one.style.pointerEvents = on ? 'none' : '' }; card.onmousedown = () => { held = true; mute(true) }; addEventListener('mouseup', (e) => { \
+        if (held && list.contains(e.target)) list.prepend(card); held = false; mute(false) })</script>";
+    let mut lab = lab(&[("/", page)]).await;
+    succeeded(lab.step(ends(), drag(json!([]))).await);
+    assert_eq!(lab.eval("list.firstChild.id").await, "card");
+}
+
+#[tokio::test]
 async fn a_drag_that_nothing_came_of_fails() {
     let page = "<style>div{width:200px;height:100px;background:#ccc}</style><div id=card>card</div><div id=zone>zone</div>\
         <script>card.onpointerdown = () => card.setAttribute('draggable', 'false')</script>";

@@ -52,6 +52,51 @@ async fn values_are_typed_set_and_cleared() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_drawn_anew_with_each_key_gets_all_of_them() {
+    let page = "<div id=root></div><script>let name = '', draws = 0; const draw = () => { draws++; const at = document.activeElement?.selectionStart; \
+        root.innerHTML = `<label>Name <input id=it value=\"${name}\"></label>`; it.oninput = () => { name = it.value; draw() }; \
+        if (at !== undefined) { FOCUS } }; draw()</script>";
+    let typed = json!({"type": "type", "targetRef": "it", "text": "Ada"});
+    let labs = Labs::open().await;
+    let mut lab = labs.lab(&[("/", &page.replace("FOCUS", "it.focus(); it.setSelectionRange(at, at)"))]).await;
+    succeeded(lab.step(json!({"it": css_of("#it")}), typed.clone()).await);
+    assert_eq!(lab.eval("[name, draws]").await, json!(["Ada", 4]));
+    let set = json!({"type": "setValue", "targetRef": "it", "value": "Eve"});
+    let success = succeeded(lab.step(json!({"it": css_of("#it")}), set).await);
+    assert!(success.evidence.post[0].latency_ms.is_some(), "it was seen before the end of the step");
+    // Nobody could go on typing here.
+    let mut lab = labs.lab(&[("/", &page.replace("FOCUS", ""))]).await;
+    assert_eq!(failed(lab.step(json!({"it": css_of("#it")}), typed).await).cause, Cause::TargetStale);
+    assert_eq!(lab.eval("name").await, "A");
+}
+
+#[tokio::test]
+async fn what_a_field_completes_with_the_rest_selected_was_entered() {
+    let page = "<input id=it><script>it.oninput = () => { const at = it.value.length; if ('germany'.startsWith(it.value.toLowerCase()) && at > 1) { \
+        it.value = WHOLE; it.setSelectionRange(at, it.value.length) } }</script>";
+    let typed = |text: &str| json!({"type": "type", "targetRef": "it", "text": text});
+    let labs = Labs::open().await;
+    for (whole, is_there) in [("'germany'", true), ("'Albania'", false)] {
+        let mut lab = labs.lab(&[("/", &page.replace("WHOLE", whole))]).await;
+        let outcome = lab.step(json!({"it": css_of("#it")}), typed("Ger")).await;
+        assert_eq!(matches!(outcome, StepOutcome::Succeeded(_)), is_there, "{whole}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn text_goes_on_where_an_editor_has_put_the_caret_at_its_end() {
+    let page = "<div id=it contenteditable><p>One</p><p id=line><br></p><p id=last><br></p></div><script>\
+        it.focus(); getSelection().collapse(LINE, 0)</script>";
+    let labs = Labs::open().await;
+    for (line, text) in [("line", "One|two|"), ("it.firstChild.firstChild", "One||two")] {
+        let mut lab = labs.lab(&[("/", &page.replace("LINE", line))]).await;
+        let typed = json!({"type": "type", "targetRef": "it", "text": "two"});
+        succeeded(lab.step(json!({"it": css_of("#it")}), typed).await);
+        assert_eq!(lab.eval("[...it.children].map((one) => one.textContent).join('|')").await, text, "{line}");
+    }
+}
+
+#[tokio::test]
 async fn text_spreads_over_boxes_of_one_character_and_over_no_others() {
     let (three, four) = ("<input>".repeat(3), "<input>".repeat(4));
     let page = |fields: &str, script: &str| {

@@ -331,7 +331,11 @@ async fn a_run_ends_after_the_work_of_a_control_that_says_that_it_is_at_work() {
              go.ariaBusy = null; go.textContent = 'Send' }}, 1500)\"><span id=word>Send</span></button>"
         )
     };
-    for (says, target) in [("go.textContent = 'Sending…'", "#go"), ("go.ariaBusy = 'true'", "#word")] {
+    for (says, target) in [
+        ("go.textContent = 'Sending…'", "#go"),
+        ("go.ariaBusy = 'true'", "#word"),
+        ("document.body.ariaBusy = 'true'; go.hidden = true", "#go"),
+    ] {
         let mut lab = labs.lab(&[("/", &works(says))]).await;
         succeeded(lab.click(target).await);
         assert_eq!(end(&mut lab).await, None);
@@ -615,6 +619,54 @@ async fn a_press_elsewhere_that_empties_a_field_activates_nothing() {
             succeeded(pressed);
         }
         assert_eq!(lab.eval("document.title").await, if is_lost { "" } else { "pressed" }, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_combo_box_emptied_by_a_press_of_no_choice_lost_its_text() {
+    let labs = Labs::open().await;
+    // What is pressed, and whether it may be a choice.
+    for (pressed, is_lost) in [
+        ("<button id=go>Go</button>", true),
+        ("<label><input type=checkbox id=go> Go</label>", true),
+        ("<div id=go tabindex=0>Paris Nord</div>", false),
+        ("<div style='position:absolute;top:80px'><button id=go>Paris Nord</button></div>", false),
+    ] {
+        let page = format!(
+            "<div><input id=it role=combobox onchange=\"this.value = ''\"></div>{pressed}\
+             <script>go.onclick = () => {{ document.title = 'pressed' }}</script>"
+        );
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.step(it(), json!({"type": "type", "targetRef": "it", "text": "Paris"})).await);
+        let outcome = lab.click("#go").await;
+        if is_lost {
+            assert_eq!(failed(outcome).cause, Cause::InputLost, "{pressed}");
+        } else {
+            succeeded(outcome);
+        }
+        assert_eq!(lab.eval("document.title").await, if is_lost { "" } else { "pressed" }, "{pressed}");
+    }
+}
+
+#[tokio::test]
+async fn tab_leaves_a_field_and_takes_nothing_from_it() {
+    let labs = Labs::open().await;
+    // What the page makes of the value as the focus leaves the field, and whether that is a loss.
+    for (leaves, is_lost) in [
+        ("this.value = ''", true),
+        ("setTimeout(() => { this.value = 'Draft' }, 200)", true),
+        ("this.value += ', France'", false),
+        ("tags.append(this.value); this.value = ''", false),
+        // One field for all cells takes the value on, and keeps the focus.
+        ("this.focus(); this.value = ''", false),
+    ] {
+        let page = format!("<p><span id=tags></span><input id=it onchange=\"{leaves}\"></p><button>Go</button>");
+        let mut lab = labs.lab(&[("/", &page)]).await;
+        succeeded(lab.step(it(), json!({"type": "type", "targetRef": "it", "text": "Paris"})).await);
+        succeeded(lab.step(it(), json!({"type": "press", "targetRef": "it", "keys": "Tab"})).await);
+        lab.eval("new Promise((resolve) => setTimeout(resolve, 300))").await;
+        let ended = end(&mut lab).await;
+        assert_eq!(ended.is_some(), is_lost, "{leaves}: {ended:?}");
     }
 }
 

@@ -402,3 +402,28 @@ async fn a_row_that_becomes_another_as_its_field_gets_the_focus_is_not_changed()
         assert_eq!(lab.eval(values).await, "Guest,,Guest,");
     }
 }
+
+#[tokio::test]
+async fn of_a_list_that_hides_what_is_chosen_the_other_choices_are_taken_out() {
+    let page = "<div id=box><div id=values></div><input id=it role=combobox aria-haspopup=listbox aria-expanded=false aria-controls=list></div>\
+        <div id=list role=listbox hidden></div><p>Basket</p><ul><li>Milk <button onclick=\"this.remove()\">Remove Milk</button></li></ul>\
+        <script>let chosen = ['Alpha', 'Gamma']; const draw = () => { values.innerHTML = ''; for (const one of chosen) { const tag = document.createElement('span'); \
+        tag.innerHTML = `${one} <b role=button aria-label='Remove ${one}'>x</b>`; tag.querySelector('b').onclick = () => { chosen = chosen.filter((other) => \
+        other !== one); draw() }; values.append(tag) } list.innerHTML = ''; for (const one of ['Alpha', 'Beta', 'Gamma', 'Delta']) if (!chosen.includes(one)) { \
+        const option = document.createElement('div'); option.role = 'option'; option.ariaSelected = 'false'; option.textContent = one; option.onclick = () => { \
+        chosen.push(one); draw() }; list.append(option) } }; draw(); it.onmousedown = () => { list.hidden = false; it.ariaExpanded = 'true' }</script>";
+    let labs = Labs::open().await;
+    for (option, expected) in [
+        (json!(["Beta"]), "Beta"),
+        (json!(["Gamma"]), "Gamma"),
+        (json!(["Gamma", "Delta"]), "Gamma,Delta"),
+        (json!("Delta"), "Alpha,Gamma,Delta"),
+        (json!("Alpha"), "Alpha,Gamma"),
+    ] {
+        let mut lab = labs.lab(&[("/", page)]).await;
+        let (it, step) = choose("#it", option.clone());
+        succeeded(lab.step(it, step).await);
+        assert_eq!(lab.eval("chosen.join()").await, expected, "{option}");
+        assert_eq!(lab.eval("document.querySelectorAll('li button').length").await, 1);
+    }
+}
