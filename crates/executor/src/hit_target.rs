@@ -343,6 +343,7 @@ impl StepRun<'_> {
             by: String::new(),
             takes: false,
             popped: false,
+            may_repeat: false,
             lost: None,
         };
         let (failure, is_answer) = match &report.blocked {

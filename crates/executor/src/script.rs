@@ -195,6 +195,9 @@ pub(crate) struct Block {
     /// Pages react to a press this way: a list, a menu or a dialog that was not visible before lies there.
     #[serde(default)]
     pub(crate) popped: bool,
+    /// For [`BlockReason::Redrawn`]: that came of the focus leaving another field, and the press had no effect before.
+    #[serde(default, rename = "mayRepeat")]
+    pub(crate) may_repeat: bool,
     /// For [`BlockReason::Lost`], the field.
     #[serde(default)]
     pub(crate) lost: Option<KeptNow>,

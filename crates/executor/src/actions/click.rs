@@ -14,7 +14,7 @@ use crate::hit_target::{Arrival, Gesture};
 use crate::input::devices::SentGesture;
 use crate::input::mouse::modifier_bits;
 use crate::run::StepRun;
-use crate::script::{BlockReason, Expected, Need};
+use crate::script::{Expected, Need};
 use crate::stop::{Part, Stop, call_stop};
 
 /// How often a click is sent that the guard stops as a whole, because the target moved.
@@ -32,7 +32,7 @@ enum Landed {
     Nowhere(Box<StepFailure>),
     /// All of it was stopped, as for `Nowhere`, because the page put another control in the target's place.
     Swapped(Box<StepFailure>),
-    /// The page answered the press by drawing the target anew, and nothing else: the rest was stopped.
+    /// The page drew the target anew as the press took the focus from a field, and did nothing else: the rest was stopped.
     Redrawn(Box<StepFailure>),
 }
 
@@ -172,14 +172,14 @@ impl StepRun<'_> {
         let is_untouched = answered.is_ok() && report.as_ref().is_some_and(|report| report.seen.is_empty());
         let is_swapped =
             report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.is_swap());
-        let is_redrawn = report
-            .as_ref()
-            .and_then(|report| report.blocked.as_ref())
-            .is_some_and(|block| block.reason == BlockReason::Redrawn);
+        // By its position alone, what stands there now could be another element.
+        let may_repeat = how.count == 1
+            && !self.is_counted()
+            && report.as_ref().and_then(|report| report.blocked.as_ref()).is_some_and(|block| block.may_repeat);
         let sealed = match self.arrived(report.as_ref(), began) {
             Err(Stop::Failed(failure)) if is_untouched && is_swapped => return Ok(Landed::Swapped(failure)),
             Err(Stop::Failed(failure)) if is_untouched => return Ok(Landed::Nowhere(failure)),
-            Err(Stop::Failed(failure)) if is_redrawn && how.count == 1 => return Ok(Landed::Redrawn(failure)),
+            Err(Stop::Failed(failure)) if may_repeat => return Ok(Landed::Redrawn(failure)),
             sealed => sealed?,
         };
         answered.map_err(|error| call_stop(error, Stage::Act))?;

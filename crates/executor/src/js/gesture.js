@@ -360,7 +360,10 @@ const isOverField = (origin) => {
 /** The target was there when the focus left another field, and what the page then draws is no answer to the press. */
 const noteLeaving = (event) => {
   const target = gesture?.kind === "mouse" ? gesture.target : null;
-  if (target && isConnected(target) && !cb.contains(target, originOf(event))) gesture.isLeaving = true;
+  if (!target || !isConnected(target) || cb.contains(target, originOf(event))) return;
+  // What the page did by now is its answer to the press itself.
+  if (gesture.seen.length && !gesture.isLeaving) gesture.hasActed = !!watching?.hasEffectElsewhere();
+  gesture.isLeaving = true;
 };
 for (const type of ["change", "blur"]) globalThis.addEventListener(type, noteLeaving, true);
 /**
@@ -396,7 +399,10 @@ const why = (event, origin) => {
   const target = aimOf(event);
   const about = (reason, by, more) => ({ type: event.type, reason, by, ...more });
   if (!target) return about("elsewhere", describe(origin));
-  if (!isConnected(target)) return about(isRedrawn(origin) ? "redrawn" : "stale", describe(origin));
+  if (!isConnected(target)) {
+    const mayRepeat = gesture.isLeaving && !gesture.hasActed;
+    return isRedrawn(origin) ? about("redrawn", describe(origin), { mayRepeat }) : about("stale", describe(origin));
+  }
   if (KEYS.has(event.type)) return about("focus", describe(origin));
   if (!isThere(target) || cb.styleOf(target).pointerEvents === "none") return about("hidden", describe(origin));
   const box = boxOf(target);
@@ -718,6 +724,7 @@ export const openGesture = (spec) => {
     // What lay under the pointer at the first event.
     stack: null,
     isLeaving: false,
+    hasActed: false,
     // The press has set a field.
     isTaken: false,
     lastKey: null,

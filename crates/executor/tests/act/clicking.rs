@@ -276,7 +276,9 @@ async fn what_is_drawn_anew_as_the_focus_leaves_a_field_is_pressed_again() {
     ];
     // A press that already did something is not made again.
     let toggles = "box.onmousedown = () => { on = !on; heard.push(on); draw() }";
-    for (verb, target, press, heard) in cases.into_iter().chain([("click", "#box", toggles, json!([true]))]) {
+    let sends = "go.onmousedown = () => { heard.push('sent'); document.body.append('Sent') }";
+    let once = [("click", "#box", toggles, json!([true])), ("click", "#go", sends, json!(["sent"]))];
+    for (verb, target, press, heard) in cases.into_iter().chain(once) {
         let mut lab = labs.lab(&[("/", &page.replace("PRESS", press))]).await;
         let set = json!({"type": "setValue", "targetRef": "n", "value": "Ada"});
         succeeded(lab.step(json!({"n": css_of("#name")}), set).await);
