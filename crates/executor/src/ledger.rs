@@ -127,7 +127,7 @@ impl StepRun<'_> {
         self.holds_all(field).await
     }
 
-    /// What was entered earlier is there now.
+    /// Fails if something that was entered earlier is gone now.
     pub(crate) async fn holds_all(&mut self, field: Option<&NodeKey>) -> Part<()> {
         let readings = self.readings().await?;
         let replaces = matches!(

@@ -502,7 +502,7 @@ pub(crate) enum ListKind {
 /// An option that was chosen, as its control shows it: with a button that takes it out again.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ListedTag {
-    /// The button.
+    /// Number of the button that takes it out.
     pub(crate) id: u64,
     pub(crate) label: String,
 }

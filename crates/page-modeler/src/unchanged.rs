@@ -1,4 +1,4 @@
-//! Whether a page is as it was observed last, told by what a change leaves behind: cheaper by far than to observe it again.
+//! A page is compared with its last observation, by the traces that a change leaves: cheaper by far than another one.
 //!
 //! What a page changes without a mutation, an event, another size or another scroll position is noticed only where it is
 //! in view. Whoever acts on such an observation has its target checked on the live page in any case.

@@ -80,7 +80,7 @@ pub(super) struct Shop {
     pub(super) asked: Vec<RequestSummary>,
     pub(super) questions: Vec<ConfirmRequest>,
     pub(super) answers: VecDeque<ConfirmReply>,
-    /// Whether the page is as it was when it was looked at.
+    /// The page is as it was when it was looked at.
     pub(super) is_unchanged: bool,
     /// The log fails from this many lines on.
     pub(super) log_breaks_at: Option<usize>,
@@ -207,7 +207,7 @@ impl Trial {
         (reports, shop)
     }
 
-    /// What an open run does for a click after it was looked at.
+    /// Calls that an open run makes for a click after a look at its page.
     pub(super) async fn click_after_a_look(self) -> Vec<String> {
         let (mut controller, request, shop) = self.controller(Work::Session);
         let mut open = controller.begin(request).await.unwrap();
