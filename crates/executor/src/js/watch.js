@@ -336,8 +336,11 @@ act.arm = ({ watch, gesture: spec, by, ms, shut, meant: wanted }) => {
     forgetMeanings();
   } else if (watching && wanted?.length) {
     // What the page drew in place of the element that was acted on first is acted on now.
-    for (const question of watching.targets)
-      if (question.filter && question.id !== undefined && !element(question.id)) question.id = wanted[0].id;
+    const [{ id: acted }] = wanted;
+    for (const question of watching.targets) {
+      const { id, filter } = question;
+      if (filter && id !== undefined && !element(id)) Object.assign(question, { id: acted });
+    }
   }
   const meaning = mean(wanted ?? []);
   const opened = openGesture(spec);

@@ -105,12 +105,13 @@ const looksUntouched = (info, view) => {
 };
 /** Whether nothing has left a trace since the last walk. */
 export const isUntouched = () => {
-  if (changed() || memory.targets.length || !memory.order || !memory.surroundings) return false;
+  const before = memory.surroundings;
+  if (changed() || memory.targets.length || !memory.order || !before) return false;
   const { all, ...others } = readSurroundings();
   const view = { x: 0, y: 0, width: others.width, height: others.height };
   return (
-    all.every((one, i) => one === memory.surroundings.all[i]) &&
-    Object.entries(others).every(([name, one]) => one === memory.surroundings[name]) &&
+    all.every((one, i) => one === before.all[i]) &&
+    Object.entries(others).every(([name, one]) => one === before[name]) &&
     !memory.animated.length &&
     !cb.animations(document).length &&
     !panesMoved() &&
