@@ -1,7 +1,7 @@
 //! A page is compared with its last observation, by the traces that a change leaves: cheaper by far than another one.
 //!
-//! What a page changes without a mutation, an event, another size or another scroll position is noticed only where it is
-//! in view. Whoever acts on such an observation has its target checked on the live page in any case.
+//! A change without a mutation, an event, another size or another scroll position is noticed only in view. Whoever acts
+//! on such an observation has its target checked on the live page in any case.
 
 use std::time::{Duration, Instant};
 
